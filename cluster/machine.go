@@ -1,0 +1,198 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"mayfly/fsm"
+	"mayfly/queue"
+)
+
+// machine satisfies raft.FSM for a queue: it feeds committed entries to the pure
+// machine, tells the store which bodies live, and, while this node leads, hands
+// the effects to the outbox. All of it runs on the goroutine that applies.
+type machine struct {
+	g   *group
+	fsm *fsm.Machine
+	out queue.Outcome
+
+	leadTerm atomic.Uint64 // term this node leads, 0 if none; set before its first entry is proposed
+	resumed  uint64        // term whose outstanding effects were derived from state
+	halted   bool
+	answers  []any
+}
+
+func newMachine(g *group) *machine { return &machine{g: g, fsm: fsm.New()} }
+
+// ApplyBatch is hop 6 of a publish (ARCHITECTURE.md).
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	for _, l := range logs {
+		if l.Type == raft.LogCommand {
+			m.apply(l.Index, l.Term, l.Data)
+		}
+	}
+	m.note()
+	if cap(m.answers) < len(logs) {
+		m.answers = make([]any, len(logs))
+	}
+	return m.answers[:len(logs)]
+}
+
+func (m *machine) Apply(l *raft.Log) any {
+	if l.Type == raft.LogCommand {
+		m.apply(l.Index, l.Term, l.Data)
+		m.note()
+	}
+	return nil
+}
+
+// apply runs one entry through the machine. An entry that cannot be decoded, or
+// that breaks an invariant, stops this replica: better absent than different.
+func (m *machine) apply(index, term uint64, data []byte) {
+	if m.halted {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			m.halt(fmt.Errorf("apply entry %d: %v", index, r))
+		}
+	}()
+	m.out.Reset()
+	if err := m.fsm.Apply(index, data, &m.out); err != nil {
+		m.halt(fmt.Errorf("apply entry %d: %w", index, err))
+		return
+	}
+	b := m.g.bodies
+	if m.out.Live > 0 {
+		b.Live(index, m.out.Live)
+	}
+	for _, r := range m.out.Released {
+		b.Release(r.Index, r.N)
+	}
+	lead := term != 0 && term == m.leadTerm.Load()
+	if !lead {
+		for _, r := range m.out.Settled {
+			b.Release(r.Index, r.N)
+		}
+		return
+	}
+	m.effects()
+	if m.resumed != term {
+		m.resumed = term
+		m.resume()
+	}
+	m.g.setWake(m.out.Wake, m.out.More)
+}
+
+// effects gives the outbox what Apply returned; letters go to the forwarder with
+// what they say, since the box belongs to this goroutine.
+func (m *machine) effects() {
+	m.g.outbox.push(m.out.Effects)
+	for i := range m.out.Effects {
+		e := &m.out.Effects[i]
+		if e.Kind != queue.EffectForward {
+			continue
+		}
+		if l, ok := m.fsm.Letter(e.N); ok {
+			m.g.letters.take(l)
+		}
+	}
+}
+
+// resume hands the outbox everything that is outstanding by state alone: all of
+// failover (design.md, principle 3).
+func (m *machine) resume() {
+	wake, more := m.out.Wake, m.out.More
+	m.out.Reset()
+	m.fsm.Resume(&m.out)
+	m.effects()
+	m.out.Wake, m.out.More = wake, more
+	m.g.reviewSessions(m.fsm.Incarnations())
+}
+
+func (m *machine) halt(err error) {
+	m.halted = true
+	go m.g.fail(err)
+}
+
+// note publishes the counts and the time that others read.
+func (m *machine) note() {
+	s := m.fsm.Stat()
+	m.g.stat.Store(&s)
+	m.g.lastStamp.Store(int64(m.fsm.Stamp()))
+	m.g.lastBoot.Store(int64(m.g.node.clock.Boot()))
+	m.g.replayable()
+}
+
+// Snapshot captures the state by reference; it is written while applying goes on.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	if m.halted {
+		return nil, errGroupFailed
+	}
+	return snapshot{m.fsm.Snapshot()}, nil
+}
+
+// Restore replaces the state, and counts for the store which bodies live.
+func (m *machine) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	f, err := fsm.Restore(r)
+	if err != nil {
+		return fmt.Errorf("restore queue %d: %w", m.g.id, err)
+	}
+	m.fsm = f
+	var run uint64
+	var n uint32
+	f.EachRef(func(index uint64) {
+		if index != run && n > 0 {
+			m.g.bodies.Live(run, n)
+			n = 0
+		}
+		run = index
+		n++
+	})
+	if n > 0 {
+		m.g.bodies.Live(run, n)
+	}
+	s := f.Stat()
+	m.g.stat.Store(&s)
+	m.g.lastStamp.Store(int64(f.Stamp()))
+	return nil
+}
+
+type snapshot struct{ s *fsm.Snapshot }
+
+func (s snapshot) Persist(sink raft.SnapshotSink) error {
+	if _, err := s.s.WriteTo(sink); err != nil {
+		sink.Cancel()
+		return err
+	}
+	return sink.Close()
+}
+
+func (s snapshot) Release() {}
+
+var _ raft.BatchingFSM = (*machine)(nil)
+
+// reviewSessions has the machine forget sessions of node incarnations that are
+// gone: their consumers' checkouts return to the queue (S6).
+func (g *group) reviewSessions(incarnations []uint32) {
+	var b []byte
+	for _, inc := range incarnations {
+		if !g.node.alive(inc) {
+			b = fsm.AppendNodeGone(b, inc)
+		}
+	}
+	if len(b) == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase == gone || g.phase == failed {
+		return
+	}
+	g.pending.put(append(g.pending.room(len(b)), b...))
+	g.work.Signal()
+}

@@ -1,0 +1,336 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mayfly/cluster/storage"
+	"mayfly/cluster/storage/vfs"
+	"mayfly/fsm/catalog"
+	"mayfly/internal/clock"
+	"mayfly/queue"
+)
+
+const startTimeout = 30 * time.Second
+
+// Options are what a node is started with.
+type Options struct {
+	Name        string
+	ClusterName string
+	DataDir     string
+	FS          vfs.FS       // nil: the operating system's
+	Clock       clock.Clock  // nil: the real one
+	Logger      *slog.Logger // nil: none
+	Storage     storage.Options
+	Seed        catalog.Command // proposed when the catalogue is empty: the default vhost and user
+}
+
+// Validate fills in defaults and names what is wrong.
+func (o *Options) Validate() error {
+	if o.Name == "" {
+		return errors.New("node.name is empty")
+	}
+	if o.DataDir == "" {
+		return errors.New("data directory is not set")
+	}
+	if o.ClusterName == "" {
+		o.ClusterName = o.Name
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Storage.Logger = o.Logger
+	return nil
+}
+
+// Node is one broker node: the catalogue, the storage engine, and the groups of
+// the queues. It satisfies amqp.Broker and admin.Broker.
+type Node struct {
+	opts   Options
+	log    *slog.Logger
+	clock  clock.Clock
+	id     identity
+	engine *storage.Engine
+	cat    *catalogue
+
+	incarnation uint32
+	counter     atomic.Uint32
+	snapshots   sync.Mutex // one snapshot at a time, so that they do not add up
+
+	mu     sync.RWMutex
+	groups map[queue.ID]*group
+
+	ctx        context.Context // ends when the node stops
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+	lock       io.Closer
+
+	onView atomic.Pointer[func(auth bool)]
+}
+
+// Start opens the data directory, the catalogue and every queue that has a log,
+// and answers when the node can serve.
+func Start(o Options) (*Node, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Node{opts: o, log: o.Logger, clock: o.Clock, groups: map[queue.ID]*group{}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if err := n.open(); err != nil {
+		n.cancel()
+		return nil, errors.Join(err, n.closeFiles())
+	}
+	return n, nil
+}
+
+func (n *Node) open() error {
+	fsys, dir := n.opts.FS, n.opts.DataDir
+	if err := fsys.MkdirAll(dir); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	var err error
+	if n.lock, err = fsys.Lock(dir + "/lock"); err != nil {
+		return fmt.Errorf("data directory %s is in use: %w", dir, err)
+	}
+	if n.id, err = loadIdentity(fsys, dir, n.opts.Name); err != nil {
+		return err
+	}
+	if n.engine, err = storage.Open(fsys, dir+"/queues", n.opts.Storage); err != nil {
+		return fmt.Errorf("open queue log: %w", err)
+	}
+	if n.cat, err = openCatalogue(n); err != nil {
+		return err
+	}
+	if err := n.join(); err != nil {
+		return err
+	}
+	n.reopen()
+	return nil
+}
+
+// join takes a new incarnation, and clears what did not survive the stop: on the
+// only node of a cluster, starting means that the whole cluster had stopped.
+func (n *Node) join() error {
+	ctx, cancel := context.WithTimeout(n.ctx, startTimeout)
+	defer cancel()
+	if n.opts.Seed != nil && len(n.View().Vhosts()) == 0 {
+		if o, err := n.Change(ctx, n.opts.Seed); err != nil || o.Code != 0 {
+			return fmt.Errorf("seed the catalogue: %s %w", o.Text, err)
+		}
+	}
+	o, err := n.Change(ctx, catalog.NodeUp{Name: n.opts.Name})
+	if err != nil {
+		return fmt.Errorf("announce the node: %w", err)
+	}
+	n.incarnation = o.Incarnation
+	if _, err := n.Change(ctx, catalog.DropTransient{Since: n.incarnation}); err != nil {
+		return fmt.Errorf("drop transient objects: %w", err)
+	}
+	return nil
+}
+
+// reopen opens the groups that have a log, and removes logs that the catalogue
+// no longer knows (a deletion that a crash cut short).
+func (n *Node) reopen() {
+	v := n.View()
+	for _, id := range n.engine.Groups() {
+		if v.QueueByID(queue.ID(id)) == nil {
+			if err := n.engine.Remove(id); err != nil {
+				n.log.Warn("log of a deleted queue not removed", "group", id, "err", err)
+			}
+			continue
+		}
+		g := n.group(queue.ID(id))
+		g.mu.Lock()
+		g.startLocked()
+		g.mu.Unlock()
+	}
+}
+
+// View is the catalogue as applied here.
+func (n *Node) View() *catalog.View { return n.cat.view.Load() }
+
+// Change proposes a catalogue command; see amqp.Broker.
+func (n *Node) Change(ctx context.Context, cmd catalog.Command) (catalog.Outcome, error) {
+	return n.cat.change(ctx, cmd)
+}
+
+// CatchUp waits until this node has applied what the catalogue's leader had
+// committed. The only node of a cluster leads and applies before it answers, so
+// what anybody was told has been applied.
+func (n *Node) CatchUp(ctx context.Context) error { return ctx.Err() }
+
+// Name is the node's name.
+func (n *Node) Name() string { return n.opts.Name }
+
+// ClusterName is what clients are shown.
+func (n *Node) ClusterName() string { return n.opts.ClusterName }
+
+// NextID is unique in the cluster for ever.
+func (n *Node) NextID() uint64 { return uint64(n.incarnation)<<32 | uint64(n.counter.Add(1)) }
+
+// Open starts a session.
+func (n *Node) Open(sink queue.Sink) queue.Session {
+	return n.openAs(queue.SessionID(n.NextID()), sink)
+}
+
+func (n *Node) openAs(id queue.SessionID, sink queue.Sink) *session {
+	return &session{node: n, id: id, sink: sink, lanes: map[queue.ID]*lane{}}
+}
+
+// OnView has f called after each change of the catalogue; auth tells whether
+// users, permissions or vhosts changed. f must not block.
+func (n *Node) OnView(f func(auth bool)) { n.onView.Store(&f) }
+
+func (n *Node) viewChanged(_ *catalog.View, auth bool) {
+	if f := n.onView.Load(); f != nil {
+		(*f)(auth)
+	}
+}
+
+// alive tells whether a node's incarnation still lives: with one node it is ours.
+// Queues that send their dead to others are producers of no node.
+func (n *Node) alive(incarnation uint32) bool {
+	return incarnation == n.incarnation || incarnation&(letterSession>>32) != 0
+}
+
+// group finds the group of a queue, or makes it, dormant.
+func (n *Node) group(id queue.ID) *group {
+	n.mu.RLock()
+	g, ok := n.groups[id]
+	n.mu.RUnlock()
+	if ok {
+		return g
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if g, ok := n.groups[id]; ok {
+		return g
+	}
+	g = newGroup(n, id)
+	q := n.View().QueueByID(id)
+	switch {
+	case n.ctx.Err() != nil:
+		g.stopped = true
+	case q == nil:
+		g.phase = gone // not kept: its name may come from a view that is old
+		return g
+	case q.Exclusive:
+		g.local = true
+	}
+	n.groups[id] = g
+	return g
+}
+
+// openLeased opens the group of a fresh queue with x-expires: its lease runs from
+// the declare, and only an open group has a clock.
+func (n *Node) openLeased(id queue.ID) {
+	n.background.Go(func() {
+		g := n.group(id)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.startLocked()
+	})
+}
+
+// forget takes a queue out of the catalogue and waits until its group is gone.
+func (n *Node) forget(ctx context.Context, id queue.ID) error {
+	o, err := n.Change(ctx, catalog.DeleteQueue{ID: id})
+	if err != nil {
+		return err
+	}
+	if o.Code != 0 && o.Code != 404 {
+		return fmt.Errorf("delete queue %d: %s", id, o.Text)
+	}
+	n.destroy(id)
+	return nil
+}
+
+// destroyLater ends groups whose queues left the catalogue.
+func (n *Node) destroyLater(ids []queue.ID) {
+	n.background.Go(func() {
+		for _, id := range ids {
+			n.destroy(id)
+		}
+	})
+}
+
+// destroy ends a group and removes its log. It may be called more than once.
+func (n *Node) destroy(id queue.ID) {
+	n.mu.Lock()
+	g, ok := n.groups[id]
+	delete(n.groups, id)
+	n.mu.Unlock()
+	if !ok {
+		return
+	}
+	g.vanish()
+	g.stop()
+	if g.local {
+		return
+	}
+	if err := n.engine.Remove(uint64(id)); err != nil && n.ctx.Err() == nil {
+		n.log.Error("log of a deleted queue not removed", "group", uint64(id), "err", err)
+	}
+}
+
+// Failed is closed when the storage engine broke: the node must end (S3).
+func (n *Node) Failed() <-chan struct{} { return n.engine.Failed() }
+
+// Err is why storage failed.
+func (n *Node) Err() error { return n.engine.Err() }
+
+// StorageStats are the storage engine's counters.
+func (n *Node) StorageStats() storage.Stats { return n.engine.Stats() }
+
+// Stop ends the node in order: groups, catalogue, files. Sessions are closed
+// by their owners before.
+func (n *Node) Stop() error {
+	n.cancel()
+	n.background.Wait()
+	n.mu.Lock()
+	groups := make([]*group, 0, len(n.groups))
+	for _, g := range n.groups {
+		groups = append(groups, g)
+	}
+	n.mu.Unlock()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 32) // groups stop side by side: each waits for Raft's goroutines
+	for _, g := range groups {
+		wg.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer wg.Done()
+			g.stop()
+			<-slots
+		}()
+	}
+	wg.Wait()
+	return n.closeFiles()
+}
+
+func (n *Node) closeFiles() error {
+	var errs []error
+	if n.cat != nil {
+		errs = append(errs, n.cat.stop())
+	}
+	if n.engine != nil {
+		errs = append(errs, n.engine.Close())
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.Close())
+	}
+	return errors.Join(errs...)
+}

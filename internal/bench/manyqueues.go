@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// declarers is how many channels declare side by side.
+const declarers = 8
+
+// runManyQueues declares Count durable queues, lets them idle for Duration, then
+// publishes one confirmed message to each of a sample.
+func runManyQueues(ctx context.Context, o Options) (*Report, error) {
+	o.Queues = o.Count
+	l, err := dial(o, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	r := &Report{Scenario: "manyqueues", Broker: l.product()}
+	before, err := usageOf(o.Pids)
+	if err != nil {
+		return nil, err
+	}
+	err = measured(o, r, o.Count, func() error { return declareAll(o) })
+	if err != nil {
+		return nil, err
+	}
+	r.DeclarePerSecond, r.PerSecond = r.PerSecond, 0
+	if err := idle(ctx, o, r, before); err != nil {
+		return nil, err
+	}
+	if r.TouchMs, err = touch(ctx, o, l); err != nil {
+		return nil, err
+	}
+	return r, clean(o)
+}
+
+func declareAll(o Options) error {
+	var work []func() error
+	for d := range declarers {
+		work = append(work, func() error {
+			l, err := dial(o, d)
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			for i := d; i < o.Count; i += declarers {
+				if err := l.declare(o, queueName(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return together(work...)
+}
+
+func idle(ctx context.Context, o Options, r *Report, before usage) error {
+	start, err := usageOf(o.Pids)
+	if err != nil {
+		return err
+	}
+	if err := sleepUntil(ctx, time.Now().Add(o.Duration)); err != nil {
+		return err
+	}
+	end, err := usageOf(o.Pids)
+	if err != nil {
+		return err
+	}
+	if len(o.Pids) > 0 && o.Duration > 0 {
+		r.IdleCPUPercent = 100 * (end.cpu - start.cpu).Seconds() / o.Duration.Seconds()
+		r.KiBPerQueue = float64(end.rss-before.rss) / 1024 / float64(o.Count) / float64(len(o.Pids))
+	}
+	return nil
+}
+
+// touch publishes to a sample of the sleeping queues, one at a time.
+func touch(ctx context.Context, o Options, l *link) (*Percentiles, error) {
+	if err := l.ch.Confirm(false); err != nil {
+		return nil, err
+	}
+	var took []time.Duration
+	step := max(1, o.Count/500)
+	for i := 0; i < o.Count; i += step {
+		start := time.Now()
+		c, err := l.ch.PublishWithDeferredConfirmWithContext(ctx, "", queueName(i), false, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: make([]byte, o.Size)})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := c.WaitContext(ctx); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+	}
+	return percentilesOf(took), nil
+}

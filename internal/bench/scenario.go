@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Options are common to all scenarios; each uses what it needs.
+type Options struct {
+	URLs      []string      // of the broker's nodes; clients are spread over them
+	Pids      []int         // of the broker's processes; none = no CPU figures
+	Count     int           // messages, or queues for manyqueues
+	Size      int           // bytes of a body
+	Window    int           // publishes not yet confirmed, in all
+	Prefetch  int           // of each consumer
+	Queues    int           // side by side
+	Rate      int           // messages a second (latency)
+	Duration  time.Duration // of a paced or idle phase
+	Type      string        // x-queue-type; empty = the broker's default
+	Transient bool          // delivery-mode 1 and a non-durable queue
+	Keep      bool          // leave the queues behind
+}
+
+// Scenario is one measured run.
+type Scenario struct {
+	Name, Does string
+	Run        func(ctx context.Context, o Options) (*Report, error)
+}
+
+// Scenarios are the runs that `mayfly bench` knows.
+var Scenarios = []Scenario{
+	{"publish", "publish with confirms as fast as the window allows", runPublish},
+	{"pubcon", "publish with confirms and consume with acks at the same time", runPubcon},
+	{"latency", "end to end and confirm latency at a fixed rate", runLatency},
+	{"backlog", "fill a queue without consumers, then drain it", runBacklog},
+	{"manyqueues", "declare many durable queues, let them idle, touch each once", runManyQueues},
+}
+
+// Report is the one JSON line of a run. Figures that were not measured are absent.
+type Report struct {
+	Scenario  string  `json:"scenario"`
+	Broker    string  `json:"broker,omitempty"`
+	Messages  int     `json:"messages,omitempty"`
+	Size      int     `json:"size,omitempty"`
+	Queues    int     `json:"queues,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second,omitempty"`
+
+	CPUPerMillion     float64 `json:"broker_cpu_s_per_million,omitempty"`
+	LoaderPerMillion  float64 `json:"loader_cpu_s_per_million,omitempty"`
+	WrittenPerMessage float64 `json:"disk_bytes_per_message,omitempty"`
+	RSSMiB            float64 `json:"broker_rss_mib,omitempty"`
+
+	ConfirmMs *Percentiles `json:"confirm_ms,omitempty"`
+	EndToEnd  *Percentiles `json:"end_to_end_ms,omitempty"`
+	TouchMs   *Percentiles `json:"first_publish_ms,omitempty"`
+
+	FillPerSecond    float64 `json:"fill_per_second,omitempty"`
+	DrainPerSecond   float64 `json:"drain_per_second,omitempty"`
+	DeclarePerSecond float64 `json:"declare_per_second,omitempty"`
+	IdleCPUPercent   float64 `json:"idle_cpu_percent_of_a_core,omitempty"`
+	KiBPerQueue      float64 `json:"kib_per_queue,omitempty"`
+}
+
+// Validate refuses what no scenario can run with.
+func (o *Options) Validate() error {
+	switch {
+	case len(o.URLs) == 0:
+		return fmt.Errorf("no broker URL")
+	case o.Count < 1 || o.Queues < 1 || o.Window < 1 || o.Size < minBody:
+		return fmt.Errorf("count, queues and window are at least 1, size at least %d", minBody)
+	}
+	return nil
+}
+
+// measured runs f and fills in what it cost.
+func measured(o Options, r *Report, messages int, f func() error) error {
+	before, err := usageOf(o.Pids)
+	if err != nil {
+		return err
+	}
+	self, err := selfUsage()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := f(); err != nil {
+		return err
+	}
+	r.Seconds = time.Since(start).Seconds()
+	after, err := usageOf(o.Pids)
+	if err != nil {
+		return err
+	}
+	selfAfter, err := selfUsage()
+	if err != nil {
+		return err
+	}
+	millions := float64(messages) / 1e6
+	r.Messages, r.Size, r.Queues = messages, o.Size, o.Queues
+	r.PerSecond = float64(messages) / r.Seconds
+	r.LoaderPerMillion = (selfAfter.cpu - self.cpu).Seconds() / millions
+	if len(o.Pids) > 0 {
+		r.CPUPerMillion = (after.cpu - before.cpu).Seconds() / millions
+		r.WrittenPerMessage = float64(after.written-before.written) / float64(messages)
+		r.RSSMiB = float64(after.rss) / (1 << 20)
+	}
+	return nil
+}
