@@ -161,7 +161,7 @@ func inRuns(ps []queue.Pos, send func([]queue.Pos)) []queue.Pos {
 		send(rest[:n])
 		rest = rest[n:]
 	}
-	if cap(ps) > maxSettleRun {
+	if cap(ps) > 2*maxGathered {
 		return nil
 	}
 	return ps[:0]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mayfly/amqp/wire"
+	"mayfly/internal/clock"
 	"mayfly/queue"
 )
 
@@ -60,7 +61,7 @@ type channel struct {
 	recount   bool         // the channel's own prefetch changed
 	laneLimit int          // lanes at which unused ones are forgotten
 
-	mu       sync.Mutex // guards the rest, but for the writer's own
+	mu       sync.Mutex // guards the rest
 	room     sync.Cond  // broadcast when crowded ends
 	failed   bool       // closed with an error, or the socket is gone: nothing goes out any more
 	closing  bool       // teardown has begun: no deliveries
@@ -75,9 +76,8 @@ type channel struct {
 	replies  int           // octets of direct replies in out
 	limit    int           // the channel's own prefetch (qos global), 0 = none
 	direct   *directReply
+	timeout  clock.Timer // the consumer timeout's, nil until there is something to wait for
 	consumers
-
-	turn turn // writer only
 }
 
 // newChannel is called on channel.open; conn answers it.
@@ -155,9 +155,24 @@ func (ch *channel) startWork(job func() *Error) *Error {
 
 // work is the worker goroutine: it ends when the backlog is empty.
 func (ch *channel) work(job func() *Error) {
+	defer ch.c.contain("channel worker")
+	if e := ch.runJobs(job); e != nil {
+		ch.c.asyncFail(ch, e)
+	}
+}
+
+func (ch *channel) runJobs(job func() *Error) (e *Error) {
 	ch.own.Lock()
+	defer ch.own.Unlock()
 	ch.onWorker = true
-	var e *Error
+	clean := false
+	defer func() {
+		ch.onWorker = false
+		if !clean { // an error, or a panic on its way to contain
+			ch.fail()
+			ch.backlog.next() // says that the worker is over
+		}
+	}()
 	if !ch.over {
 		e = job()
 	}
@@ -168,17 +183,11 @@ func (ch *channel) work(job func() *Error) {
 		}
 		e = ch.process(f.typ, f.payload)
 	}
-	if e != nil {
-		ch.fail()
-		ch.backlog.next() // says that the worker is over
-	} else if !ch.over {
+	if e == nil && !ch.over {
 		ch.pushSettlements()
 	}
-	ch.onWorker = false
-	ch.own.Unlock()
-	if e != nil {
-		ch.c.asyncFail(ch, e)
-	}
+	clean = e == nil
+	return e
 }
 
 // fail stops the output at once: nothing may follow channel.close. What the
@@ -230,10 +239,15 @@ func (ch *channel) waiting() (context.Context, context.CancelFunc) {
 // by asking its leader (design.md, "Read your writes"). It waits, so it is called
 // on the worker only.
 func (ch *channel) freshen() *Error {
-	fresh, mark := ch.backlog.fresh()
-	if fresh {
+	if fresh, _ := ch.backlog.fresh(); fresh {
 		return nil
 	}
+	return ch.catchUp()
+}
+
+// catchUp is freshen for when the view has just been proved to be behind.
+func (ch *channel) catchUp() *Error {
+	_, mark := ch.backlog.fresh()
 	ctx, done := ch.waiting()
 	defer done()
 	if err := ch.c.broker.CatchUp(ctx); err != nil {

@@ -1,7 +1,6 @@
 package amqp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -371,5 +370,4 @@ func short(flag uint16, s string) []byte {
 	return wire.AppendShortstr([]byte{byte(flag >> 8), byte(flag)}, s)
 }
 
-var _ = context.Background
 var _ queue.Sink = (*channel)(nil)

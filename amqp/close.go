@@ -125,9 +125,11 @@ func (c *conn) closingFrame(f wire.Frame) bool {
 	case wire.ConnectionCloseOkID:
 		return true
 	case wire.ConnectionCloseID:
-		c.out.finish(&wire.ConnectionCloseOk{})
-		c.discard()
-		return true
+		// Both close: answered, and read on for the peer's close-ok to ours.
+		if !c.crossed {
+			c.crossed = true
+			c.out.finish(&wire.ConnectionCloseOk{})
+		}
 	}
 	return false
 }

@@ -31,6 +31,11 @@ const (
 // connection.open-ok was sent. The other goroutines are the writer (writer.run),
 // one per channel that is being torn down, and one for the clean-up (end).
 type conn struct {
+	pace   pace        // the reader's
+	pauser clock.Timer // of gather
+
+	crossed bool // the reader's: the peer's close, behind ours, is answered
+
 	server *Server
 	broker Broker
 	opts   *Options
@@ -121,10 +126,12 @@ func (s *socket) Read(p []byte) (int, error) {
 	c := (*conn)(s)
 	c.flushTouched()
 	c.out.waitRoom()
+	c.gather()
 	c.reading.Store(true)
 	n, err := c.nc.Read(p)
 	c.reading.Store(false)
 	c.received.Add(uint64(n))
+	c.pace.last = n
 	if c.preAuth >= 0 {
 		return n, errors.Join(err, c.countPreAuth(n))
 	}

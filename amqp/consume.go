@@ -59,6 +59,7 @@ func (cs *consumers) remove(c *consumer) {
 		cs.inOrder = slices.Delete(cs.inOrder, i, i+1)
 		delete(cs.byNumber, c.number)
 		c.lane.consumers--
+		c.window = 0 // nobody to give credit to
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"mayfly/amqp/wire"
-	"mayfly/fsm/catalog"
 	"mayfly/queue"
 )
 
@@ -275,6 +274,31 @@ func TestChecklist102Priority(t *testing.T) {
 	}
 }
 
+// A new leader tells outstanding assignments again (style.md 4, "Failover"): what
+// the channel has is not delivered twice, what it has not heard of is.
+func TestToldAgain(t *testing.T) {
+	r := newChanRig(t)
+	r.declare("q", nil)
+	r.to("q", "1", "2", "3")
+	r.qos(2, true)
+	r.consume(1, &wire.BasicConsume{Queue: "q", ConsumerTag: "c"})
+	r.got(2)
+	r.broker.mu.Lock()
+	q := r.broker.queues[r.broker.View().Vhost("/").Queue("q").ID]
+	c := q.consumers[0]
+	again := []queue.Delivery{q.msgs[0].delivery(c.spec.Number, false), q.msgs[1].delivery(c.spec.Number, false), q.msgs[2].delivery(c.spec.Number, false)}
+	q.msgs[2].holder = c.lane
+	c.open++
+	r.broker.mu.Unlock()
+	ch := r.channel(1)
+	ch.Deliver(c.lane, again)
+	ch.Deliver(c.lane, again)
+	r.quiet()
+	r.send(1, &wire.BasicAck{Multiple: true})
+	r.delivered(1, 3, "3")
+	r.quiet()
+}
+
 // What the queue still gives a consumer that is no more goes back uncounted, and
 // settled bodies are released.
 func TestOrphans(t *testing.T) {
@@ -347,10 +371,8 @@ func TestNoQuorum(t *testing.T) {
 	r.declare("q", nil)
 	r.open(2)
 	r.broker.fail = errors.New("no leader")
-	r.refused(&wire.BasicGet{Queue: "q"}, 541, "INTERNAL_ERROR - queue 'q' in vhost '/': no quorum or no answer in time (no leader)")
-	r.refused(&wire.QueueDeclare{Queue: "new"}, 541, "INTERNAL_ERROR - catalogue: no quorum or no answer in time (no leader)")
-	r.refused(&wire.BasicGet{Queue: "new"}, 541, "INTERNAL_ERROR - catalogue: no quorum or no answer in time (no leader)")
+	r.refused(&wire.BasicGet{Queue: "q"}, 541, "INTERNAL_ERROR - queue 'q' in vhost '/': no quorum or no answer (no leader)")
+	r.refused(&wire.QueueDeclare{Queue: "new"}, 541, "INTERNAL_ERROR - catalogue: no quorum or no answer (no leader)")
+	r.refused(&wire.BasicGet{Queue: "new"}, 541, "INTERNAL_ERROR - catalogue: no quorum or no answer (no leader)")
 	r.call(2, &wire.AccessRequest{}, &wire.AccessRequestOk{Ticket: 1})
 }
-
-var _ = catalog.Read

@@ -48,12 +48,15 @@ func (ch *channel) queueDeclare(m *wire.QueueDeclare) *Error {
 			return e
 		}
 		var stat queue.Stat
-		if !created && !m.NoWait {
+		if !created {
 			ctx, done := ch.waiting()
 			var err error
 			stat, err = ch.laneOf(q).Stat(ctx)
 			done()
 			if errors.Is(err, queue.RefusedGone) {
+				if e := ch.catchUp(); e != nil {
+					return e
+				}
 				continue
 			}
 			if err != nil {
@@ -98,7 +101,7 @@ func (ch *channel) declared(cmd *catalog.DeclareQueue) (q *catalog.Queue, create
 	if e != nil {
 		return nil, false, e
 	}
-	if !out.Existed && cmd.Exclusive {
+	if cmd.Exclusive { // also one that existed: its first declare may have had no answer
 		ch.c.addExclusive(out.Queue)
 	}
 	return out.Queue, !out.Existed, nil
@@ -173,15 +176,11 @@ func (ch *channel) declarePassive(name string, noWait bool) *Error {
 	if e != nil {
 		return e
 	}
-	var stat queue.Stat
-	if !noWait {
-		ctx, done := ch.waiting()
-		var err error
-		stat, err = ch.laneOf(q).Stat(ctx)
-		done()
-		if err != nil {
-			return ch.queueError(name, err)
-		}
+	ctx, done := ch.waiting()
+	stat, err := ch.laneOf(q).Stat(ctx)
+	done()
+	if err != nil {
+		return ch.queueError(name, err)
 	}
 	return ch.declareOk(q.Name, stat, noWait)
 }

@@ -2,6 +2,8 @@ package amqp
 
 import (
 	"encoding/binary"
+	"sync"
+	"time"
 
 	"mayfly/amqp/wire"
 	"mayfly/fsm/catalog"
@@ -25,21 +27,36 @@ const (
 // outItem is one thing on its way to the writer, in order. A delivery's body is
 // not in it: it is loaded when its turn comes, so a slow reader holds references.
 type outItem struct {
-	kind  outKind
-	d     queue.Delivery
-	lane  *laneState
-	cons  *consumer
-	tag   uint64 // delivery tag, given when the item's turn comes
-	n     uint64 // get-ok: messages left
-	bytes []byte // frames; of a reply key, properties, body
-	key   int    // reply: octets of the key at the front of bytes
-	props int    // reply: octets of the properties after it
+	kind outKind
+	left uint32 // get-ok: messages left
+	d    queue.Delivery
+	tag  uint64 // delivery tag, given when the item's turn comes
+	lane *laneState
+	cons *consumer
+	raw  *rawOut
+}
+
+// rawOut is what an item carries itself: whole frames, or of a direct reply key,
+// properties and body one after another.
+type rawOut struct {
+	bytes      []byte
+	key, props int // octets of a reply's first two parts
 }
 
 // size is what the item will weigh on the wire, about.
-func (it *outItem) size() int { return len(it.bytes) + int(it.d.Ref.Size) + 64 }
+func (it *outItem) size() int {
+	n := int(it.d.Ref.Size) + 64
+	if it.raw != nil {
+		n += len(it.raw.bytes)
+	}
+	return n
+}
 
-// turn is the writer goroutine's own: what it has taken and is encoding.
+// turns are shared: a channel that is quiet holds none, and a writer drains one
+// channel at a time.
+var turns = sync.Pool{New: func() any { return new(turn) }}
+
+// turn is what a writer has taken from one channel and is encoding.
 type turn struct {
 	items   []outItem
 	credits []credit
@@ -74,7 +91,7 @@ func (ch *channel) pushFrames(frames []byte) {
 		return
 	}
 	it := ch.out.push()
-	it.kind, it.bytes = outFrames, frames
+	it.kind, it.raw = outFrames, &rawOut{bytes: frames}
 	ch.unsent += len(frames)
 	ch.noteCrowd()
 }
@@ -82,10 +99,19 @@ func (ch *channel) pushFrames(frames []byte) {
 // Deliver implements queue.Sink.
 func (ch *channel) Deliver(l queue.Lane, ds []queue.Delivery) {
 	var c *consumer
+	var known map[queue.Pos]bool
 	ch.mu.Lock()
 	closing := ch.closing || ch.failed
 	if !closing {
 		for i := range ds {
+			if ds[i].Number == 0 { // told again by a new leader
+				if known == nil {
+					known = ch.heldOf(l.Queue())
+				}
+				if known[ds[i].Pos] {
+					continue
+				}
+			}
 			if c == nil || c.number != ds[i].Consumer {
 				c = ch.byNumber[ds[i].Consumer]
 			}
@@ -102,6 +128,30 @@ func (ch *channel) Deliver(l queue.Lane, ds []queue.Delivery) {
 			l.Release(&ds[i])
 		}
 	}
+}
+
+// heldOf is the positions of a queue that this channel has been told and that
+// are not settled; the caller holds mu.
+func (ch *channel) heldOf(id queue.ID) map[queue.Pos]bool {
+	known := map[queue.Pos]bool{}
+	for i := range ch.unacked.ring.len() {
+		if e := ch.unacked.ring.at(i); !e.over && e.lane.Queue() == id {
+			known[e.pos] = true
+		}
+	}
+	for _, r := range []*ring[outItem]{&ch.out, &ch.held} {
+		for i := range r.len() {
+			if it := r.at(i); it.lane != nil && it.lane.Queue() == id {
+				known[it.d.Pos] = true
+			}
+		}
+	}
+	for _, c := range ch.inOrder {
+		for i := range c.early {
+			known[c.early[i].Pos] = known[c.early[i].Pos] || c.lane.Queue() == id
+		}
+	}
+	return known
 }
 
 // pushDelivery queues one delivery; the caller holds mu. Those that come before
@@ -129,45 +179,53 @@ func (ch *channel) pushDelivery(c *consumer, l queue.Lane, d *queue.Delivery) {
 // confirms (section 10), then the queue of everything else.
 func (ch *channel) drain(dst []byte, max int) (out []byte, more bool) {
 	start := len(dst)
-	t := &ch.turn
 	ch.mu.Lock()
 	if ch.failed {
 		ch.mu.Unlock()
 		return dst, false
 	}
+	t := turns.Get().(*turn)
 	dst = append(dst, ch.returned...)
 	if ch.returned = ch.returned[:0]; cap(ch.returned) > maxUnsent {
 		ch.returned = nil
 	}
 	dst = ch.confirms.append(dst, ch.id)
-	ch.take(max - (len(dst) - start))
+	ch.take(t, max-(len(dst)-start))
 	more = ch.out.len() > 0 || ch.held.len() > 0 && ch.hasSlot()
 	ch.noteCrowd()
 	ch.mu.Unlock()
 	for i := range t.items {
-		dst = ch.encode(dst, &t.items[i])
+		dst = ch.encode(dst, t, &t.items[i])
 	}
-	clear(t.items)
-	t.items = t.items[:0]
 	for _, c := range t.credits {
 		c.lane.Credit(c.consumer, c.n)
 	}
-	t.credits = t.credits[:0]
+	t.release()
 	return dst, more
+}
+
+// release gives a turn back, without what it refers to.
+func (t *turn) release() {
+	clear(t.items)
+	clear(t.credits)
+	t.items, t.credits, t.props = t.items[:0], t.credits[:0], wire.Properties{}
+	turns.Put(t)
 }
 
 // take moves items worth about budget bytes into the turn, at least one, gives
 // them their delivery tags and notes what the client has to settle. The caller
 // holds mu.
-func (ch *channel) take(budget int) {
-	t := &ch.turn
+func (ch *channel) take(t *turn, budget int) {
+	now := ch.timeNow()
 	for len(t.items) < maxTurnItems && (budget > 0 || len(t.items) == 0) {
-		it, ok := ch.nextItem()
-		if !ok {
+		n := len(t.items)
+		t.items = append(t.items, outItem{})
+		if !ch.nextItem(&t.items[n]) {
+			t.items = t.items[:n]
 			break
 		}
-		budget -= it.size()
-		t.items = append(t.items, it)
+		ch.number(&t.items[n], now)
+		budget -= t.items[n].size()
 	}
 	for i := range t.items {
 		if c := t.items[i].cons; c != nil && c.lane != nil {
@@ -178,75 +236,72 @@ func (ch *channel) take(budget int) {
 	}
 }
 
-// nextItem removes the next item that may go out; the caller holds mu.
-func (ch *channel) nextItem() (outItem, bool) {
+// nextItem moves the next item that may go out to it; the caller holds mu.
+func (ch *channel) nextItem(it *outItem) bool {
 	if ch.held.len() > 0 && (ch.hasSlot() || ch.closing) {
-		it := ch.held.pop()
-		if !ch.dropped(&it) {
-			ch.number(&it)
-			return it, true
+		*it = ch.held.pop()
+		if !ch.dropped(it) {
+			return true
 		}
 	}
 	for ch.out.len() > 0 {
-		it := ch.out.pop()
-		if ch.dropped(&it) {
+		*it = ch.out.pop()
+		if ch.dropped(it) {
 			continue
 		}
 		if it.kind == outDeliver && !it.cons.noAck && !ch.hasSlot() {
-			*ch.held.push() = it
+			*ch.held.push() = *it
 			continue
 		}
-		ch.number(&it)
-		return it, true
+		return true
 	}
-	return outItem{}, false
+	return false
 }
 
-// dropped takes deliveries out of the way of a channel that is closing.
+// dropped takes deliveries out of the way of a channel that is closing. One that
+// was settled is left to be released.
 func (ch *channel) dropped(it *outItem) bool {
 	if !ch.closing || it.kind != outDeliver {
 		return false
 	}
-	if it.d.Settled {
-		it.lane.Release(&it.d)
-	}
-	return true
+	it.kind = outOrphan
+	return !it.d.Settled
 }
 
 // number gives an item its delivery tag and enters it among the outstanding ones.
-func (ch *channel) number(it *outItem) {
+func (ch *channel) number(it *outItem, now time.Duration) {
 	switch it.kind {
 	case outDeliver:
 		it.cons.unwritten--
 		ch.lastTag++
 		it.tag = ch.lastTag
 		if !it.d.Settled {
-			ch.unacked.add(it.tag, it.d.Pos, it.lane, ch.limit > 0)
+			ch.awaitAck(it, now, ch.limit > 0)
 		}
 	case outGetOk:
 		ch.lastTag++
 		it.tag = ch.lastTag
 		if !it.d.Settled {
-			ch.unacked.add(it.tag, it.d.Pos, it.lane, false)
+			ch.awaitAck(it, now, false)
 		}
 	case outReply:
 		ch.lastTag++
 		it.tag = ch.lastTag
-		ch.replies -= len(it.bytes)
+		ch.replies -= len(it.raw.bytes)
 	case outFrames:
-		ch.unsent -= len(it.bytes)
+		ch.unsent -= len(it.raw.bytes)
 	}
 }
 
 // encode writes one item.
-func (ch *channel) encode(dst []byte, it *outItem) []byte {
+func (ch *channel) encode(dst []byte, t *turn, it *outItem) []byte {
 	switch it.kind {
 	case outFrames:
-		return append(dst, it.bytes...)
+		return append(dst, it.raw.bytes...)
 	case outReply:
-		key, rest := it.bytes[:it.key], it.bytes[it.key:]
+		key, rest := it.raw.bytes[:it.raw.key], it.raw.bytes[it.raw.key:]
 		dst = wire.AppendDeliver(dst, ch.id, it.cons.tag, it.tag, false, nil, key)
-		return wire.AppendContent(dst, ch.id, rest[:it.props], rest[it.props:], ch.c.frameMax)
+		return wire.AppendContent(dst, ch.id, rest[:it.raw.props], rest[it.raw.props:], ch.c.frameMax)
 	case outOrphan:
 		ch.giveBack(it)
 		return dst
@@ -257,12 +312,11 @@ func (ch *channel) encode(dst []byte, it *outItem) []byte {
 		return dst
 	}
 	if it.kind == outGetOk {
-		left := uint32(min(it.n, 1<<32-1))
-		dst = wire.AppendGetOk(dst, ch.id, it.tag, it.d.Redelivered, env.Exchange, env.Key, left)
+		dst = wire.AppendGetOk(dst, ch.id, it.tag, it.d.Redelivered, env.Exchange, env.Key, it.left)
 	} else {
 		dst = wire.AppendDeliver(dst, ch.id, it.cons.tag, it.tag, it.d.Redelivered, env.Exchange, env.Key)
 	}
-	dst = wire.AppendContent(dst, ch.id, ch.serverHeaders(it, env.Props), env.Body, ch.c.frameMax)
+	dst = wire.AppendContent(dst, ch.id, ch.serverHeaders(t, it, env.Props), env.Body, ch.c.frameMax)
 	if it.d.Settled {
 		it.lane.Release(&it.d)
 	}
@@ -299,12 +353,11 @@ func (ch *channel) loadFailed(it *outItem, err error) {
 // serverHeaders adds what the server has to say about a delivery; nearly always
 // that is nothing and the publisher's bytes go out as they are. A client's own
 // headers of these names are replaced (C-2).
-func (ch *channel) serverHeaders(it *outItem, props []byte) []byte {
+func (ch *channel) serverHeaders(t *turn, it *outItem, props []byte) []byte {
 	d := &it.d
 	if d.Failed == 0 && d.Acquired == 0 && !it.lane.times {
 		return props
 	}
-	t := &ch.turn
 	if wire.ParseProperties(props, &t.props) != nil {
 		return props // it was valid when it was published
 	}

@@ -1,6 +1,8 @@
 package amqp
 
 import (
+	"context"
+	"errors"
 	"strconv"
 
 	"mayfly/amqp/wire"
@@ -148,7 +150,11 @@ func errBodyTooLong() *Error {
 // answer in time (section 18). It ends the channel alone, where the client can
 // retry, although its code is one of the connection's.
 func errTrouble(what string, err error) *Error {
-	e := newError(codeInternalError, what+": no quorum or no answer in time ("+err.Error()+")")
+	text := what + ": no quorum, no answer in time"
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		text = what + ": no quorum or no answer (" + err.Error() + ")"
+	}
+	e := newError(codeInternalError, text)
 	e.Hard = false
 	return e
 }

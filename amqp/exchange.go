@@ -23,24 +23,41 @@ func (ch *channel) exchangeDeclare(m *wire.ExchangeDeclare) *Error {
 	if e := ch.allow(wire.ExchangeDeclareID, resources{exchange: name}); e != nil {
 		return e
 	}
-	if ch.exchangeInView(name) == nil {
-		if e := ch.checkNewExchange(name, m.Arguments); e != nil {
-			// As with queues: what another node has just declared is compared.
-			if fe := ch.freshen(); fe != nil {
-				return fe
-			}
-			if ch.exchangeInView(name) == nil {
-				return e
-			}
-		}
-	}
-	_, e := ch.change(catalog.DeclareExchange{
+	e := ch.declareExchange(catalog.DeclareExchange{
 		Vhost: ch.c.vhost, Name: name, Type: m.Type, Durable: m.Durable,
 		AutoDelete: m.AutoDelete, Internal: m.Internal, Args: m.Arguments,
 	})
 	if e == nil && !m.NoWait {
 		ch.answer(&wire.ExchangeDeclareOk{})
 	}
+	return e
+}
+
+// declareExchange writes to the catalogue's log only what is new: clients declare
+// their exchanges again at every start.
+func (ch *channel) declareExchange(cmd catalog.DeclareExchange) *Error {
+	x := ch.exchangeInView(cmd.Name)
+	var refusal *Error
+	if x == nil {
+		refusal = ch.checkNewExchange(cmd.Name, cmd.Args)
+	}
+	if x != nil || refusal != nil {
+		// What is there must be so still, and what another node has just declared
+		// is compared, not validated.
+		if e := ch.freshen(); e != nil {
+			return e
+		}
+		if x = ch.exchangeInView(cmd.Name); x != nil {
+			return refused(catalog.ExchangeEquivalent(x, cmd))
+		}
+	}
+	if refusal != nil {
+		return refusal
+	}
+	if e := ch.checkNewExchange(cmd.Name, cmd.Args); e != nil {
+		return e
+	}
+	_, e := ch.change(cmd)
 	return e
 }
 

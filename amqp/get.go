@@ -22,7 +22,7 @@ func (ch *channel) basicGet(m *wire.BasicGet) *Error {
 	}
 	ch.mu.Lock()
 	it := ch.out.push()
-	it.kind, it.d, it.lane, it.n = outGetOk, d, ls, ready
+	it.kind, it.d, it.lane, it.left = outGetOk, d, ls, count32(ready)
 	ch.mu.Unlock()
 	ch.wake()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+	"sync"
 
 	"mayfly/amqp/wire"
 	"mayfly/dlx"
@@ -13,9 +14,11 @@ import (
 	"mayfly/ttl"
 )
 
-// keepBody is how large a gathering buffer may be to be kept for the next
-// message that comes in several frames.
+// keepBody is how large a gathering buffer may be to be used again for another
+// message that comes in several frames, of whatever channel.
 const keepBody = 1 << 20
+
+var bodyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // publishing is the message a channel is receiving, and the memory that serves
 // for the next one. The owner of the input's.
@@ -27,7 +30,7 @@ type publishing struct {
 	oversize  bool   // the body is passed over; then 406
 	size      uint64 // announced
 	received  uint64
-	body      []byte // of a message in several frames
+	body      *[]byte // of a message in several frames, nil between them
 
 	parsed  wire.Properties
 	msg     queue.Message
@@ -98,7 +101,7 @@ func (ch *channel) contentHeader(payload []byte) *Error {
 	}
 	p := &ch.pub
 	p.props = append(p.props[:0], h.Props...)
-	p.size, p.received, p.body = h.BodySize, 0, p.body[:0]
+	p.size, p.received = h.BodySize, 0
 	p.oversize = h.BodySize > uint64(ch.c.opts.MaxMessageSize)
 	if h.BodySize > MaxMessageSizeCap {
 		return ch.errOversize()
@@ -121,14 +124,30 @@ func (ch *channel) contentBody(payload []byte) *Error {
 		return ch.errOversize()
 	case p.oversize:
 		return nil
-	case complete && len(p.body) == 0:
+	case complete && p.body == nil:
 		return ch.finishPublish(payload)
 	}
-	p.body = append(p.body, payload...)
+	p.gather(payload)
 	if !complete {
 		return nil
 	}
-	return ch.finishPublish(p.body)
+	return ch.finishPublish(*p.body)
+}
+
+func (p *publishing) gather(b []byte) {
+	if p.body == nil {
+		p.body = bodyBuffers.Get().(*[]byte)
+	}
+	*p.body = append(*p.body, b...)
+}
+
+// release gives the gathering buffer back when its message is on its way.
+func (p *publishing) release() {
+	if p.body != nil && cap(*p.body) <= keepBody {
+		*p.body = (*p.body)[:0]
+		bodyBuffers.Put(p.body)
+	}
+	p.body = nil
 }
 
 func (ch *channel) errOversize() *Error {
@@ -140,28 +159,24 @@ func (ch *channel) errOversize() *Error {
 // When this node's catalogue lacks the exchange or a route, its leader must be
 // asked first; that is the worker's part.
 func (ch *channel) finishPublish(body []byte) *Error {
+	p := &ch.pub
 	again, e := ch.tryPublish(body, false)
-	if again {
-		if !ch.onWorker && (len(body) == 0 || len(ch.pub.body) == 0) {
-			ch.pub.body = append(ch.pub.body[:0], body...)
+	if !again {
+		p.release()
+		return named(e, wire.BasicPublishID)
+	}
+	if !ch.onWorker && p.body == nil {
+		p.gather(body) // the reader's buffer goes on
+		body = *p.body
+	}
+	return ch.startWork(func() *Error {
+		e := ch.freshen()
+		if e == nil {
+			_, e = ch.tryPublish(body, true)
 		}
-		if ch.onWorker {
-			return named(ch.publishFresh(body), wire.BasicPublishID)
-		}
-		return ch.startWork(func() *Error { return named(ch.publishFresh(ch.pub.body), wire.BasicPublishID) })
-	}
-	if cap(ch.pub.body) > keepBody {
-		ch.pub.body = nil
-	}
-	return named(e, wire.BasicPublishID)
-}
-
-func (ch *channel) publishFresh(body []byte) *Error {
-	if e := ch.freshen(); e != nil {
-		return e
-	}
-	_, e := ch.tryPublish(body, true)
-	return e
+		p.release()
+		return named(e, wire.BasicPublishID)
+	})
 }
 
 // tryPublish makes the checks of section 9.7 in their order and sends the message
@@ -332,7 +347,8 @@ func (ch *channel) routeMessage(view *catalog.View, x *exchange.Exchange) []*lan
 	}
 	clear(p.queues)
 	// Seed moves when an exchange on the way chose at random.
-	if seed == p.router.Seed && (x == nil && len(p.extra) == 0 || !p.hasHeaders()) {
+	// A way to nowhere is not remembered: it must be asked for again (read your writes).
+	if len(p.lanes) > 0 && seed == p.router.Seed && (x == nil && len(p.extra) == 0 || !p.hasHeaders()) {
 		p.cache.set(view.Version(), p.exchange, p.key, p.lanes)
 	}
 	return p.lanes

@@ -190,6 +190,20 @@ func TestChecklist122CatchUp(t *testing.T) {
 	r.call(1, &wire.QueueDeclare{Queue: "later", Passive: true}, &wire.QueueDeclareOk{Queue: "later"})
 }
 
+// A way to nowhere is not remembered.
+func TestChecklist122AfterUnroutable(t *testing.T) {
+	r := newChanRig(t)
+	r.to("later", "lost")
+	r.quiet()
+	r.broker.onCatch = func() {
+		r.broker.onCatch = nil
+		r.broker.must(t, catalog.DeclareQueue{Vhost: "/", Name: "later"})
+	}
+	r.to("later", "kept")
+	r.quiet()
+	r.ready("later", "kept")
+}
+
 // The route is remembered as long as the view is the same, and never for
 // messages whose headers decide.
 func TestRouteCache(t *testing.T) {

@@ -39,7 +39,7 @@ func (ch *channel) hasSlot() bool { return ch.limit == 0 || ch.unacked.counted <
 // owed computes what a consumer's queue should be credited now and books it; the
 // caller holds mu and calls Credit after letting it go.
 func (ch *channel) owed(c *consumer) uint32 {
-	if c.window == 0 {
+	if c.window == 0 || ch.closing { // a channel that ends wants nothing more
 		return 0
 	}
 	keep := c.unwritten // deliveries that stay uncredited

@@ -179,6 +179,31 @@ func TestChecklist92QosRefusals(t *testing.T) {
 	r.cut(&wire.BasicConsume{Queue: "q"}, 540, "NOT_IMPLEMENTED - queue 'q' in vhost '/' does not support global qos")
 }
 
+// Checklist 103: the oldest unacked delivery decides, not those acked in time.
+func TestChecklist103AckTimeout(t *testing.T) {
+	r := newChanRig(t)
+	r.declare("q", nil)
+	r.consume(1, &wire.BasicConsume{Queue: "q", ConsumerTag: "c"})
+	step := r.c.opts.ConsumerTimeout / 4
+	for i := range 8 {
+		r.to("q", fmt.Sprint(i))
+		tags, _ := r.got(1)
+		r.clock.Advance(step)
+		if i < 6 {
+			r.send(1, &wire.BasicAck{DeliveryTag: tags[0]})
+			r.quiet()
+		}
+	}
+	r.clock.Advance(2*step - 1)
+	r.quiet()
+	r.clock.Advance(1)
+	r.want(1, &wire.ChannelClose{ReplyCode: 406, ReplyText: "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out. " +
+		"Timeout value used: 1800000 ms. This timeout value can be configured, see consumers doc guide to learn more"})
+	ch := r.channel(1)
+	<-ch.ended
+	r.ready("q", "6", "7")
+}
+
 // A consumer without limits that keeps up costs few credits (X5).
 func TestWindowIsReplenished(t *testing.T) {
 	r := newChanRig(t)

@@ -152,8 +152,8 @@ func (ch *channel) takeReply(m *queue.Message) bool {
 		bytes := make([]byte, 0, len(m.Key)+len(m.Props)+len(m.Body))
 		bytes = append(append(append(bytes, m.Key...), m.Props...), m.Body...)
 		it := ch.out.push()
-		it.kind, it.cons, it.bytes = outReply, ch.direct.cons, bytes
-		it.key, it.props = len(m.Key), len(m.Props)
+		it.kind, it.cons = outReply, ch.direct.cons
+		it.raw = &rawOut{bytes: bytes, key: len(m.Key), props: len(m.Props)}
 		ch.replies += len(bytes)
 	}
 	ch.mu.Unlock()

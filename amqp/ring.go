@@ -1,7 +1,9 @@
 package amqp
 
-// keepRing is how many elements an empty ring keeps memory for after a burst.
-const keepRing = 8 << 10
+import "unsafe"
+
+// keepRing is how many octets an empty ring keeps after a burst.
+const keepRing = 128 << 10
 
 // ring is a queue in a circular buffer that grows by doubling and allocates
 // nothing in steady state. The zero value is empty.
@@ -34,7 +36,7 @@ func (r *ring[T]) pop() T {
 	*p = zero
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
-	if r.n == 0 && len(r.buf) > keepRing {
+	if r.n == 0 && len(r.buf)*int(unsafe.Sizeof(zero)) > keepRing {
 		r.buf, r.head = nil, 0
 	}
 	return v

@@ -32,6 +32,7 @@ func (ch *channel) teardown(why endReason) {
 func (ch *channel) finishInput() {
 	ended := make(chan struct{})
 	go func() {
+		defer ch.c.contain("channel end")
 		defer close(ended)
 		ch.backlog.wait()
 		ch.own.Lock()
@@ -72,15 +73,17 @@ func (ch *channel) closeSession() {
 // of those that their queue has forgotten. Answers and confirms stay for the
 // writer's last turn, unless nothing may go out any more.
 func (ch *channel) dropOutput() {
+	var settled []outItem
 	ch.mu.Lock()
 	direct := ch.direct
 	ch.direct = nil
+	ch.stopTimeout()
 	drop := func(it *outItem) bool {
 		if it.kind == outFrames || it.kind == outGetOk && !ch.failed {
 			return !ch.failed
 		}
 		if it.d.Settled {
-			it.lane.Release(&it.d)
+			settled = append(settled, *it)
 		}
 		return false
 	}
@@ -90,6 +93,9 @@ func (ch *channel) dropOutput() {
 		ch.returned = nil
 	}
 	ch.mu.Unlock()
+	for i := range settled {
+		settled[i].lane.Release(&settled[i].d)
+	}
 	if direct != nil {
 		ch.c.server.replies.remove(direct.name)
 	}

@@ -1,6 +1,10 @@
 package amqp
 
-import "mayfly/queue"
+import (
+	"time"
+
+	"mayfly/queue"
+)
 
 // judgment is what a client decides about a delivery.
 type judgment uint8
@@ -29,9 +33,10 @@ func (v judgment) why() queue.Why {
 type outstanding struct {
 	tag     uint64
 	pos     queue.Pos
+	due     time.Duration // when the consumer timeout ends it; 0 = never
 	lane    *laneState
-	over    bool    // settled; the entry waits to be trimmed
-	counted bool    // takes a slot of the channel's own prefetch (global qos)
+	over    bool     // settled; the entry waits to be trimmed
+	counted bool     // takes a slot of the channel's own prefetch (global qos)
 	inTx    judgment // settled inside the open transaction, undone by rollback
 }
 
@@ -49,11 +54,11 @@ type unacked struct {
 	counted int // live entries that are counted
 }
 
-func (u *unacked) add(tag uint64, pos queue.Pos, lane *laneState, counted bool) {
-	*u.ring.push() = outstanding{tag: tag, pos: pos, lane: lane, counted: counted}
+func (u *unacked) add(o outstanding) {
+	*u.ring.push() = o
 	u.live++
-	lane.unacked++
-	if counted {
+	o.lane.unacked++
+	if o.counted {
 		u.counted++
 	}
 }

@@ -18,7 +18,7 @@ func TestUnackedTwin(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			tag++
 			if rnd.IntN(3) > 0 { // else it is a no-ack delivery's
-				u.add(tag, queue.Pos(tag*10), lane, rnd.IntN(2) == 0)
+				u.add(outstanding{tag: tag, pos: queue.Pos(tag * 10), lane: lane, counted: rnd.IntN(2) == 0})
 				twin[tag] = queue.Pos(tag * 10)
 			}
 			continue
@@ -47,9 +47,9 @@ func TestUnackedTwin(t *testing.T) {
 func TestUnackedClosesUp(t *testing.T) {
 	var u unacked
 	lane := &laneState{}
-	u.add(1, 1, lane, true)
+	u.add(outstanding{tag: 1, pos: 1, lane: lane, counted: true})
 	for tag := uint64(2); tag < 100_000; tag++ {
-		u.add(tag, queue.Pos(tag), lane, true)
+		u.add(outstanding{tag: tag, pos: queue.Pos(tag), lane: lane, counted: true})
 		u.end(u.find(tag))
 		u.trim()
 	}

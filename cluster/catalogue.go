@@ -37,13 +37,14 @@ type catalogue struct {
 	machine *catalog.Machine // the applying goroutine's
 	view    atomic.Pointer[catalog.View]
 
-	removed func(ids []queue.ID) // queues that left the catalogue; must not block
-	leased  func(id queue.ID)    // a queue with a lease was declared; must not block
-	changed func(v *catalog.View, auth bool)
+	leased func(id queue.ID) // a queue with a lease was declared; must not block
+	// changed tells of a new view: which queues left it, and whether users,
+	// permissions or vhosts changed. Must not block.
+	changed func(gone []queue.ID, auth bool)
 }
 
 func openCatalogue(n *Node) (*catalogue, error) {
-	c := &catalogue{log: n.log, machine: catalog.New(), trans: transport.NewSolo(raft.ServerAddress(n.id.String())), removed: n.destroyLater, leased: n.openLeased, changed: n.viewChanged}
+	c := &catalogue{log: n.log, machine: catalog.New(), trans: transport.NewSolo(raft.ServerAddress(n.id.String())), leased: n.openLeased, changed: n.viewChanged}
 	c.view.Store(c.machine.View())
 	dir := filepath.Join(n.opts.DataDir, "catalogue")
 	if err := n.opts.FS.MkdirAll(dir); err != nil {
@@ -119,10 +120,7 @@ func (c *catalogue) ApplyBatch(logs []*raft.Log) []any {
 	}
 	v := c.machine.View()
 	c.view.Store(v)
-	c.changed(v, v.AuthVersion() != auth)
-	if len(gone) > 0 {
-		c.removed(gone)
-	}
+	c.changed(gone, v.AuthVersion() != auth)
 	for _, q := range leased {
 		c.leased(q)
 	}

@@ -194,10 +194,36 @@ func (n *Node) openAs(id queue.SessionID, sink queue.Sink) *session {
 // users, permissions or vhosts changed. f must not block.
 func (n *Node) OnView(f func(auth bool)) { n.onView.Store(&f) }
 
-func (n *Node) viewChanged(_ *catalog.View, auth bool) {
+// viewChanged ends the groups of queues that left the catalogue, then tells who
+// asked for OnView: consumers hear of their queue before their vhost is closed.
+func (n *Node) viewChanged(gone []queue.ID, auth bool) {
+	if len(gone) == 0 {
+		n.tellView(auth)
+		return
+	}
+	n.background.Go(func() {
+		for _, id := range gone {
+			if g := n.lookup(id); g != nil {
+				g.vanish()
+			}
+		}
+		n.tellView(auth)
+		for _, id := range gone {
+			n.destroy(id)
+		}
+	})
+}
+
+func (n *Node) tellView(auth bool) {
 	if f := n.onView.Load(); f != nil {
 		(*f)(auth)
 	}
+}
+
+func (n *Node) lookup(id queue.ID) *group {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.groups[id]
 }
 
 // alive tells whether a node's incarnation still lives: with one node it is ours.
@@ -208,10 +234,7 @@ func (n *Node) alive(incarnation uint32) bool {
 
 // group finds the group of a queue, or makes it, dormant.
 func (n *Node) group(id queue.ID) *group {
-	n.mu.RLock()
-	g, ok := n.groups[id]
-	n.mu.RUnlock()
-	if ok {
+	if g := n.lookup(id); g != nil {
 		return g
 	}
 	n.mu.Lock()
@@ -219,7 +242,7 @@ func (n *Node) group(id queue.ID) *group {
 	if g, ok := n.groups[id]; ok {
 		return g
 	}
-	g = newGroup(n, id)
+	g := newGroup(n, id)
 	q := n.View().QueueByID(id)
 	switch {
 	case n.ctx.Err() != nil:
@@ -256,15 +279,6 @@ func (n *Node) forget(ctx context.Context, id queue.ID) error {
 	}
 	n.destroy(id)
 	return nil
-}
-
-// destroyLater ends groups whose queues left the catalogue.
-func (n *Node) destroyLater(ids []queue.ID) {
-	n.background.Go(func() {
-		for _, id := range ids {
-			n.destroy(id)
-		}
-	})
 }
 
 // destroy ends a group and removes its log. It may be called more than once.

@@ -19,10 +19,11 @@ const (
 	commitTimeout = time.Hour
 	trailingLogs  = 128 // entries kept behind a snapshot for followers that lag a little
 
-	// A snapshot is taken when a restart would replay more than this, and more
-	// than a multiple of what the snapshot itself takes.
-	replayBytes        = 64 << 20
-	replayEntries      = 64 << 10
+	// A snapshot is taken when it would free this much, or a multiple of what the
+	// snapshot itself takes, or when a restart would replay this much.
+	freeBytes          = 64 << 20
+	replayBytes        = 512 << 20
+	replayEntries      = 128 << 10
 	snapshotRatio      = 4
 	snapshotPerMessage = 24 // bytes, about
 )
@@ -174,7 +175,7 @@ func (g *group) replayable() {
 	entries, bytes := store.Replay()
 	st := g.stat.Load()
 	state := int64(st.Ready+st.Unacked) * snapshotPerMessage
-	if bytes > max(replayBytes, snapshotRatio*state) || entries > replayEntries {
+	if store.Reclaimable() > max(freeBytes, snapshotRatio*state) || bytes > replayBytes || entries > replayEntries {
 		select {
 		case g.compact <- struct{}{}:
 		default: // one is asked for already

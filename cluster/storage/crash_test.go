@@ -396,26 +396,29 @@ func subsets(pending int, r *rand.Rand) []vfs.Keep {
 	return ks
 }
 
-// enumerate cuts the script after each of its storage operations.
-func enumerate(t *testing.T, steps func(s *script)) {
-	run := func(fs *vfs.Mem) *script {
-		s := &script{t: t, now: world{}, before: world{}}
-		s.e, s.err = Open(fs, "log", crashOptions())
-		if s.err == nil {
-			steps(s)
-			if s.err != nil && s.e.Err() == nil {
-				t.Fatalf("script: %v", s.err)
-			}
-			if s.err == nil {
-				s.err = s.e.Close()
-			} else if _, err := s.e.Group(1); err == nil {
-				t.Fatal("a failed engine answers as if nothing had happened (S3)")
-			}
-		}
+// runScript runs steps until they end or the file system crashes.
+func runScript(t *testing.T, fs *vfs.Mem, steps func(s *script)) *script {
+	s := &script{t: t, now: world{}, before: world{}}
+	s.e, s.err = Open(fs, "log", crashOptions())
+	if s.err != nil {
 		return s
 	}
+	steps(s)
+	if s.err != nil && s.e.Err() == nil {
+		t.Fatalf("script: %v", s.err)
+	}
+	if s.err == nil {
+		s.err = s.e.Close()
+	} else if _, err := s.e.Group(1); err == nil {
+		t.Fatal("a failed engine answers as if nothing had happened (S3)")
+	}
+	return s
+}
+
+// enumerate cuts the script after each of its storage operations.
+func enumerate(t *testing.T, steps func(s *script)) {
 	whole := vfs.NewMem()
-	if s := run(whole); s.err != nil {
+	if s := runScript(t, whole, steps); s.err != nil {
 		t.Fatalf("without a crash: %v", s.err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -423,7 +426,7 @@ func enumerate(t *testing.T, steps func(s *script)) {
 	for n := range whole.Operations() + 1 {
 		fs := vfs.NewMem()
 		fs.CrashAfter(n)
-		s := run(fs)
+		s := runScript(t, fs, steps)
 		for _, keep := range subsets(fs.Pending(), r) {
 			tried++
 			if err := s.recovered(fs.Crash(keep)); err != nil {
@@ -432,6 +435,45 @@ func enumerate(t *testing.T, steps func(s *script)) {
 		}
 	}
 	t.Logf("%d operations, %d recoveries", whole.Operations(), tried)
+}
+
+// Recovery itself is cut after each of its operations, and must then still find
+// the same.
+func TestCrashDuringRecovery(t *testing.T) {
+	t.Parallel()
+	steps := func(s *script) {
+		s.append(1, 1, 40, 1)
+		s.live(1, 3)
+		s.vote(1, 2, "a")
+		s.truncate(1, 30)
+		s.append(1, 30, 50, 2)
+		s.snapshot(1, 45)
+		s.compact(1, 40)
+		s.settle()
+	}
+	whole := vfs.NewMem()
+	runScript(t, whole, steps)
+	for n := 20; n <= whole.Operations(); n += 3 {
+		fs := vfs.NewMem()
+		fs.CrashAfter(n)
+		s := runScript(t, fs, steps)
+		for _, keep := range []vfs.Keep{vfs.All, vfs.None, vfs.Torn(512)} {
+			for ops := 0; ; ops++ {
+				left := fs.Crash(keep)
+				left.CrashAfter(ops)
+				e, err := Open(left, "log", crashOptions())
+				if err == nil {
+					must(t, errors.Join(e.Close(), s.recovered(left.Crash(vfs.None))))
+					break
+				}
+				for _, again := range []vfs.Keep{vfs.All, vfs.None, vfs.Torn(511)} {
+					if err := s.recovered(left.Crash(again)); err != nil {
+						t.Fatalf("crash after operation %d, then after operation %d of recovery: %v", n, ops, err)
+					}
+				}
+			}
+		}
+	}
 }
 
 func TestCrashAppendAndRoll(t *testing.T) {

@@ -43,6 +43,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
 // body is the data that an entry of that group, index and term has.
 func body(group, index, term uint64, size int) []byte {
 	b := make([]byte, 0, size+8)

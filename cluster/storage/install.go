@@ -65,7 +65,8 @@ func (g *Group) installEntry(o *op, seg *segment) int64 {
 		return int64(s.size)
 	}
 	if old != nil {
-		g.forget(o.index, old, true)
+		g.overrule(o.index, old)
+		g.e.dropped(old.seg, int64(old.size))
 	}
 	g.index.put(o.index, s)
 	if !o.copied {
@@ -87,33 +88,59 @@ func (g *Group) installState(o *op, seg *segment) {
 }
 
 func (g *Group) installBounds(b bounds, compacted uint64, how change) {
+	t := tally{e: g.e}
 	switch how {
 	case changePrefix:
 		g.index.removeIf(g.bounds.first, b.first-1, func(i uint64, s *slot) bool {
+			g.leaveLog(i, s)
 			if s.live > 0 || !g.liveKnown {
-				g.leaveLog(i, s)
 				return false
 			}
-			g.forget(i, s, false)
+			t.add(s)
 			return true
 		})
 	case changeSuffix:
 		g.lastWall = 0 // of an entry that may be gone
 		g.index.removeIf(b.last+1, math.MaxUint64, func(i uint64, s *slot) bool {
-			g.forget(i, s, true)
+			g.overrule(i, s)
+			t.add(s)
 			return true
 		})
 	case changeRemove:
 		g.index.removeIf(0, math.MaxUint64, func(i uint64, s *slot) bool {
-			g.forget(i, s, false)
+			g.leaveLog(i, s)
+			t.add(s)
 			return true
 		})
 		g.removed.Store(true)
 	}
+	t.flush()
 	g.bounds, g.compacted = b, compacted
 	if how != changeNone {
 		g.e.hinted()
 	}
+}
+
+// tally adds up what dies in a segment: neighbours mostly die together.
+type tally struct {
+	e     *Engine
+	seq   uint32
+	bytes int64
+}
+
+func (t *tally) add(s *slot) {
+	if s.seg != t.seq {
+		t.flush()
+		t.seq = s.seg
+	}
+	t.bytes += int64(s.size)
+}
+
+func (t *tally) flush() {
+	if t.bytes > 0 {
+		t.e.dropped(t.seq, t.bytes)
+	}
+	t.bytes = 0
 }
 
 // leaveLog takes an entry out of the log's sums; its body lives on.
@@ -131,13 +158,10 @@ func (g *Group) leaveLog(i uint64, s *slot) {
 	}
 }
 
-// forget accounts for a slot that is about to go. overruled: the record is dead
-// because a later one says so, and would be taken for good without that one.
-func (g *Group) forget(i uint64, s *slot, overruled bool) {
+// overrule accounts for a record that is dead because a later one says so, and
+// that would be taken for good without that one.
+func (g *Group) overrule(i uint64, s *slot) {
 	g.leaveLog(i, s)
-	if overruled {
-		g.e.segment(s.seg).shadow = true
-	}
-	g.e.dropped(s.seg, int64(s.size))
+	g.e.segment(s.seg).shadow = true
 	g.e.cache.drop(g, i)
 }

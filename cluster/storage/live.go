@@ -42,7 +42,7 @@ func (g *Group) Release(index uint64, n uint32) {
 		g.liveBytes -= int64(s.size)
 		return
 	}
-	g.forget(index, s, false)
+	g.e.dropped(s.seg, int64(s.size))
 	g.index.drop(index)
 }
 
@@ -55,13 +55,15 @@ func (g *Group) LiveKnown() {
 		return
 	}
 	g.liveKnown = true
+	t := tally{e: g.e}
 	g.index.removeIf(0, ^uint64(0), func(i uint64, s *slot) bool {
 		if s.live > 0 || g.inLog(i) {
 			return false
 		}
-		g.forget(i, s, false)
+		t.add(s)
 		return true
 	})
+	t.flush()
 	g.e.hinted()
 }
 

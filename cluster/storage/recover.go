@@ -14,6 +14,11 @@ import (
 
 const identityFile = "identity"
 
+// firstSize is the size of the very first segment. It is small because it is
+// sparse, and writing to unwritten blocks is slow: by the time it is full, a
+// prepared one is there.
+const firstSize = 4 << 20
+
 // recovery is what Open gathers.
 type recovery struct {
 	e        *Engine
@@ -142,7 +147,7 @@ func (e *Engine) firstSegment() error {
 	var b [12]byte
 	rand.Read(b[:8]) // never fails: crypto/rand aborts the program instead
 	e.logID = binary.LittleEndian.Uint64(b[:])
-	s, err := e.makeSegment(1, e.opts.SegmentSize)
+	s, err := e.makeSegment(1, min(e.opts.SegmentSize, firstSize))
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,12 @@ func (r *recovery) applyItem(s *segment, it *item) error {
 		if old := g.index.get(it.index); old != nil {
 			// The same record, already carried forward when the crash came; it
 			// overrules nothing.
-			g.forget(it.index, old, uint64(old.term) != it.term)
+			if uint64(old.term) != it.term {
+				g.overrule(it.index, old)
+			} else {
+				g.leaveLog(it.index, old)
+			}
+			r.e.dropped(old.seg, int64(old.size))
 			g.index.drop(it.index)
 		}
 		g.index.put(it.index, slot{seg: s.seq, off: o.off, size: o.size, term: uint32(o.term), typ: o.typ})

@@ -350,5 +350,5 @@ func (e *Engine) afterCommit() error {
 // gains nothing on large ones.
 func (e *Engine) worthZeroing() bool {
 	t := e.w.tail
-	return e.w.number-t.firstNumber > uint64(t.end/(128<<10))
+	return e.w.number-t.firstNumber > uint64(t.end/(16<<10))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -29,15 +28,31 @@ func loadConfig(file string, sets []string) (*config, error) {
 			return nil, fmt.Errorf("%s = %q: %w", s.key, values[s.key], err)
 		}
 	}
-	return c, nil
+	return c, c.complete()
+}
+
+// complete fills in what follows from other settings, and refuses settings that
+// do not go together.
+func (c *config) complete() error {
+	if c.amqp.Version == "" {
+		c.amqp.Version = version
+	}
+	if c.listen == "off" && c.tlsAddr == "off" {
+		return errors.New("amqp.listen and amqp.tls.listen are both off: nobody could connect")
+	}
+	if c.tlsAddr != "off" {
+		t, err := loadTLS(c.tls)
+		if err != nil {
+			return err
+		}
+		c.amqp.TLS = t
+	}
+	return c.amqp.Validate()
 }
 
 // configValues gathers the text of every setting from its sources.
 func configValues(file string, sets []string) (map[string]string, error) {
-	values := map[string]string{}
-	for _, s := range settings {
-		values[s.key] = s.value
-	}
+	values := defaultValues()
 	if err := readFiles(file, values); err != nil {
 		return nil, err
 	}
@@ -56,9 +71,24 @@ func configValues(file string, sets []string) (map[string]string, error) {
 	return values, nil
 }
 
+func defaultValues() map[string]string {
+	values := map[string]string{}
+	for _, s := range settings {
+		values[s.key] = s.value
+	}
+	return values
+}
+
+// unknownKeyError is a key that no setting has.
+type unknownKeyError struct{ key string }
+
+func (e *unknownKeyError) Error() string {
+	return fmt.Sprintf("unknown key %q; the nearest is %q", e.key, nearest(e.key))
+}
+
 func put(values map[string]string, key, v string) error {
 	if _, ok := values[key]; !ok {
-		return fmt.Errorf("unknown key %q; nearest is %q", key, nearest(key))
+		return &unknownKeyError{key}
 	}
 	values[key] = v
 	return nil
@@ -100,6 +130,12 @@ func readFile(path string, values map[string]string, withDir bool) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := flatten("", tree, values); err != nil {
+		var unknown *unknownKeyError
+		if errors.As(err, &unknown) {
+			if line := lineOf(string(b), unknown.key); line > 0 {
+				return fmt.Errorf("%s:%d: %w", path, line, err)
+			}
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if !withDir {
@@ -116,6 +152,34 @@ func readFile(path string, values map[string]string, withDir bool) error {
 		}
 	}
 	return nil
+}
+
+// lineOf finds the line of a TOML document that sets the key, 0 if it is written
+// in a way that does not show on one line.
+func lineOf(doc, key string) int {
+	table, n := "", 0
+	for line := range strings.Lines(doc) {
+		n++
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			table, _, _ = strings.Cut(rest, "]")
+			table = bareKey(table) + "."
+			continue
+		}
+		if k, _, ok := strings.Cut(line, "="); ok && strings.HasPrefix(key+".", table+bareKey(k)+".") {
+			return n
+		}
+	}
+	return 0
+}
+
+// bareKey takes blanks and quotes off the parts of a dotted key.
+func bareKey(k string) string {
+	parts := strings.Split(k, ".")
+	for i, p := range parts {
+		parts[i] = strings.Trim(strings.TrimSpace(p), `"'`)
+	}
+	return strings.Join(parts, ".")
 }
 
 func flatten(prefix string, tree map[string]any, values map[string]string) error {
@@ -142,20 +206,51 @@ func flatten(prefix string, tree map[string]any, values map[string]string) error
 	return nil
 }
 
-// readEnvironment takes MAYFLY_SECTION__KEY (double underscore = dot), and
-// MAYFLY_SECTION__KEY_FILE, which names a file that holds the value.
+// readEnvironment takes MAYFLY_SECTION__KEY (double underscore = dot),
+// MAYFLY_SECTION__KEY_FILE, which names a file that holds the value, and
+// MAYFLY_DATA_DIR. Names with a double underscore that mean no key are refused.
 func readEnvironment(values map[string]string) error {
+	if d := os.Getenv("MAYFLY_DATA_DIR"); d != "" {
+		values["node.data_dir"] = d
+	}
 	for _, s := range settings {
-		name := "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "__"))
-		if v, ok := os.LookupEnv(name); ok {
+		name := environmentName(s.key)
+		v, direct := os.LookupEnv(name)
+		if direct {
 			values[s.key] = v
 		}
-		if path, ok := os.LookupEnv(name + "_FILE"); ok {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return fmt.Errorf("%s_FILE: %w", name, err)
-			}
-			values[s.key] = strings.TrimRight(string(b), "\r\n")
+		path, ok := os.LookupEnv(name + "_FILE")
+		if !ok {
+			continue
+		}
+		if direct {
+			return fmt.Errorf("%s and %s_FILE are both set", name, name)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("%s_FILE: %w", name, err)
+		}
+		values[s.key] = strings.TrimRight(string(b), "\r\n")
+	}
+	return checkEnvironment(values)
+}
+
+func environmentName(key string) string {
+	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+}
+
+func checkEnvironment(values map[string]string) error {
+	for _, kv := range slices.Sorted(slices.Values(os.Environ())) {
+		name, _, _ := strings.Cut(kv, "=")
+		rest, ok := strings.CutPrefix(name, "MAYFLY_")
+		if !ok || !strings.Contains(rest, "__") {
+			continue
+		}
+		key := strings.ToLower(strings.ReplaceAll(rest, "__", "."))
+		_, known := values[key]
+		_, knownFile := values[strings.TrimSuffix(key, "_file")]
+		if !known && !knownFile {
+			return fmt.Errorf("environment %s: %w", name, &unknownKeyError{key})
 		}
 	}
 	return nil
@@ -190,41 +285,4 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-func runConfig(args []string, out, errs io.Writer) int {
-	switch {
-	case len(args) >= 1 && args[0] == "print":
-		return printConfig(args[1:], out, errs)
-	case len(args) == 2 && args[0] == "validate":
-		if _, err := loadConfig(args[1], nil); err != nil {
-			fmt.Fprintln(errs, "mayfly config:", err)
-			return exitConfig
-		}
-		fmt.Fprintln(out, "ok")
-		return exitOK
-	}
-	fmt.Fprint(errs, "Usage: mayfly config print [FILE]     every key with its value and what it is for\n       mayfly config validate FILE\n")
-	return exitUsage
-}
-
-// printConfig prints what a server started here would run with.
-func printConfig(args []string, out, errs io.Writer) int {
-	file := ""
-	if len(args) > 0 {
-		file = args[0]
-	}
-	values, err := configValues(file, nil)
-	if err != nil {
-		fmt.Fprintln(errs, "mayfly config:", err)
-		return exitConfig
-	}
-	for _, s := range settings {
-		v := values[s.key]
-		if s.key == "auth.default_pass" {
-			v = "(hidden)"
-		}
-		fmt.Fprintf(out, "%-34s %-28q # %s\n", s.key, v, s.help)
-	}
-	return exitOK
 }

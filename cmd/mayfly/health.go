@@ -29,7 +29,7 @@ type health struct {
 }
 
 func startHealth(c *config, server *amqp.Server, log *slog.Logger) *health {
-	h := &health{c: c, server: server, log: log, memory: int64(float64(machineMemory()) * c.memoryHigh), quit: make(chan struct{}), done: make(chan struct{})}
+	h := &health{c: c, server: server, log: log, memory: c.memoryHigh.of(machineMemory()), quit: make(chan struct{}), done: make(chan struct{})}
 	h.check()
 	go h.watch()
 	return h
@@ -55,26 +55,27 @@ func (h *health) stop() {
 }
 
 func (h *health) check() {
-	free, err := freeDisk(h.c.node.DataDir)
+	free, total, err := diskSpace(h.c.node.DataDir)
 	if err != nil {
 		h.log.Warn("free disk space unknown", "err", err)
 		return
 	}
-	low, high := free < h.c.diskFree, h.memory > 0 && residentMemory() > h.memory
+	limit := h.c.diskFree.of(total)
+	low, high := free < limit, h.memory > 0 && residentMemory() > h.memory
 	if low == h.low && high == h.high {
 		return
 	}
-	h.log.Warn("resource alarm changed", "low_disk", low, "low_memory", high, "disk_free", free, "disk_limit", h.c.diskFree, "memory_limit", h.memory)
+	h.log.Warn("resource alarm changed", "low_disk", low, "low_memory", high, "disk_free", free, "disk_limit", limit, "memory_limit", h.memory)
 	h.low, h.high = low, high
 	h.server.SetAlarms(high, low)
 }
 
-func freeDisk(dir string) (int64, error) {
+func diskSpace(dir string) (free, total int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return int64(s.Bavail) * s.Bsize, nil
+	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize, nil
 }
 
 // machineMemory is the limit of the control group when there is one, else the

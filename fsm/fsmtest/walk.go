@@ -16,7 +16,10 @@ type Walk struct {
 	Seed    uint64
 	Steps   int
 	Restore bool // snapshot and restore the second machine before each step, else before every 64th
-	NoModel bool // machines only
+
+	// Source makes the decisions in place of the seed, while More says so.
+	Source rand.Source
+	More   func() bool
 
 	rng      *rand.Rand
 	a, b     *fsm.Machine
@@ -56,6 +59,9 @@ func (w *Walk) Run() (err error) {
 	}()
 	w.start()
 	for range w.Steps {
+		if w.More != nil && !w.More() {
+			return nil
+		}
 		if w.ended && w.rng.IntN(8) == 0 {
 			w.open()
 		}
@@ -67,8 +73,14 @@ func (w *Walk) Run() (err error) {
 	return nil
 }
 
+// Machine is the first of the two.
+func (w *Walk) Machine() *fsm.Machine { return w.a }
+
 func (w *Walk) start() {
-	w.rng = rand.New(rand.NewPCG(w.Seed, 0x6d6179666c79))
+	if w.Source == nil {
+		w.Source = rand.NewPCG(w.Seed, 0x6d6179666c79)
+	}
+	w.rng = rand.New(w.Source)
 	w.stamp = 1_000_000
 	w.Done = map[Op]int{}
 	w.cfg = w.config(queue.Defaults())
@@ -167,9 +179,6 @@ func (w *Walk) compare(e *Entry, a, b *fsm.Outcome) error {
 	}
 	if err := w.countBodies(a); err != nil {
 		return err
-	}
-	if w.NoModel {
-		return nil
 	}
 	want := w.model.Apply(w.index, e)
 	got := slices.Clone(a.Effects)

@@ -5,17 +5,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// minBody holds the moment of sending, for end-to-end latency.
-const minBody = 8
+const (
+	minBody   = 8 // holds the moment of sending, for end-to-end latency
+	declarers = 8 // connections that declare and delete queues side by side
+)
 
 var errClosed = errors.New("the broker closed the channel")
 
-// link is a connection with one channel.
+// link is a connection with one channel, used by one goroutine.
 type link struct {
 	conn *amqp.Connection
 	ch   *amqp.Channel
@@ -56,39 +60,56 @@ func (l *link) declare(o Options, name string) error {
 	return nil
 }
 
-// fresh makes sure that the queues exist and are empty.
-func fresh(o Options) (string, error) {
+// fresh makes sure that the queues exist and are empty, and tells who the broker is.
+func fresh(ctx context.Context, o Options) (string, error) {
 	l, err := dial(o, 0)
 	if err != nil {
 		return "", err
 	}
 	defer l.close()
-	for i := range o.Queues {
-		if _, err := l.ch.QueueDelete(queueName(i), false, false, false); err != nil {
-			return "", fmt.Errorf("delete %s: %w", queueName(i), err)
-		}
-		if err := l.declare(o, queueName(i)); err != nil {
-			return "", err
-		}
+	if err := deleteAll(ctx, o); err != nil {
+		return "", err
 	}
-	return l.product(), nil
+	return l.product(), eachQueue(ctx, o, func(l *link, name string) error { return l.declare(o, name) })
 }
 
-func clean(o Options) error {
+// clean removes the queues after a run, unless they are to be kept.
+func clean(ctx context.Context, o Options) error {
 	if o.Keep {
 		return nil
 	}
-	l, err := dial(o, 0)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	for i := range o.Queues {
-		if _, err := l.ch.QueueDelete(queueName(i), false, false, false); err != nil {
-			return fmt.Errorf("delete %s: %w", queueName(i), err)
+	return deleteAll(ctx, o)
+}
+
+func deleteAll(ctx context.Context, o Options) error {
+	return eachQueue(ctx, o, func(l *link, name string) error {
+		if _, err := l.ch.QueueDelete(name, false, false, false); err != nil {
+			return fmt.Errorf("delete %s: %w", name, err)
 		}
+		return nil
+	})
+}
+
+// eachQueue runs f for all queues, on a few connections side by side.
+func eachQueue(ctx context.Context, o Options, f func(l *link, name string) error) error {
+	links := min(declarers, o.Queues)
+	var work []func(context.Context) error
+	for d := range links {
+		work = append(work, func(ctx context.Context) error {
+			l, err := dial(o, d)
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			for i := d; i < o.Queues && ctx.Err() == nil; i += links {
+				if err := f(l, queueName(i)); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
 	}
-	return nil
+	return together(ctx, work...)
 }
 
 // publisher sends count messages to one queue, at most window unconfirmed.
@@ -100,16 +121,21 @@ type publisher struct {
 	interval time.Duration // between messages; 0 = as fast as the window allows
 	sent     []time.Time   // per message, when latency is wanted
 	confirms []time.Duration
+	// lifetime gives the TTL of each message; its body then carries the moment it
+	// is due instead of the moment it was sent. nil: no TTL.
+	lifetime func(i int, now time.Time) time.Duration
 }
 
 func (p *publisher) run(ctx context.Context, o Options) error {
+	// A publish that the broker holds up ends with the connection.
+	defer context.AfterFunc(ctx, p.link.close)()
 	if err := p.link.ch.Confirm(false); err != nil {
 		return fmt.Errorf("confirm.select: %w", err)
 	}
 	acks := p.link.ch.NotifyPublish(make(chan amqp.Confirmation, p.window))
 	slots := make(chan struct{}, p.window)
 	settled := make(chan error, 1)
-	go func() { settled <- p.collect(acks, slots) }()
+	go func() { settled <- p.collect(ctx, acks, slots) }()
 	mode := amqp.Persistent
 	if o.Transient {
 		mode = amqp.Transient
@@ -122,13 +148,23 @@ func (p *publisher) run(ctx context.Context, o Options) error {
 				return err
 			}
 		}
-		slots <- struct{}{}
+		select {
+		case slots <- struct{}{}:
+		case err := <-settled: // it ends early only when the broker or the user ended the run
+			return err
+		}
 		now := time.Now()
 		if p.sent != nil {
 			p.sent[i] = now
 		}
+		m := amqp.Publishing{DeliveryMode: mode, Body: body}
+		if p.lifetime != nil {
+			life := p.lifetime(i, now)
+			m.Expiration = strconv.FormatInt(life.Milliseconds(), 10)
+			now = now.Add(life)
+		}
 		binary.BigEndian.PutUint64(body, uint64(now.UnixNano()))
-		if err := p.link.ch.PublishWithContext(ctx, "", p.queue, false, false, amqp.Publishing{DeliveryMode: mode, Body: body}); err != nil {
+		if err := p.link.ch.PublishWithContext(ctx, "", p.queue, false, false, m); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 	}
@@ -136,9 +172,15 @@ func (p *publisher) run(ctx context.Context, o Options) error {
 }
 
 // collect takes confirms until every message has its own.
-func (p *publisher) collect(acks <-chan amqp.Confirmation, slots <-chan struct{}) error {
+func (p *publisher) collect(ctx context.Context, acks <-chan amqp.Confirmation, slots <-chan struct{}) error {
 	for range p.count {
-		c, ok := <-acks
+		var c amqp.Confirmation
+		var ok bool
+		select {
+		case c, ok = <-acks:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		if !ok {
 			return errClosed
 		}
@@ -209,15 +251,19 @@ func (c *consumer) run(ctx context.Context) error {
 	return nil
 }
 
-// together runs all and returns the first error.
-func together(fs ...func() error) error {
-	errs := make(chan error, len(fs))
+// together runs all until each has ended; the first error ends the others, which
+// would wait for messages that never come.
+func together(ctx context.Context, fs ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
 	for _, f := range fs {
-		go func() { errs <- f() }()
+		running.Go(func() {
+			if err := f(ctx); err != nil {
+				cancel(err)
+			}
+		})
 	}
-	var all error
-	for range fs {
-		all = errors.Join(all, <-errs)
-	}
-	return all
+	running.Wait()
+	return context.Cause(ctx)
 }

@@ -2,13 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
-
-// declarers is how many channels declare side by side.
-const declarers = 8
 
 // runManyQueues declares Count durable queues, lets them idle for Duration, then
 // publishes one confirmed message to each of a sample.
@@ -19,43 +18,29 @@ func runManyQueues(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer l.close()
+	if err := deleteAll(ctx, o); err != nil { // of a run that kept them
+		return nil, err
+	}
 	r := &Report{Scenario: "manyqueues", Broker: l.product()}
 	before, err := usageOf(o.Pids)
 	if err != nil {
 		return nil, err
 	}
-	err = measured(o, r, o.Count, func() error { return declareAll(o) })
+	err = measured(o, r, o.Count, func() error {
+		return eachQueue(ctx, o, func(l *link, name string) error { return l.declare(o, name) })
+	})
 	if err != nil {
 		return nil, err
 	}
-	r.DeclarePerSecond, r.PerSecond = r.PerSecond, 0
+	r.DeclarePerSecond, r.DeclareCPUMs = r.PerSecond, r.CPUPerMillion/1000
+	r.PerSecond, r.CPUPerMillion, r.LoaderPerMillion, r.WrittenPerMessage, r.Messages = 0, 0, 0, 0, 0
 	if err := idle(ctx, o, r, before); err != nil {
 		return nil, err
 	}
 	if r.TouchMs, err = touch(ctx, o, l); err != nil {
 		return nil, err
 	}
-	return r, clean(o)
-}
-
-func declareAll(o Options) error {
-	var work []func() error
-	for d := range declarers {
-		work = append(work, func() error {
-			l, err := dial(o, d)
-			if err != nil {
-				return err
-			}
-			defer l.close()
-			for i := d; i < o.Count; i += declarers {
-				if err := l.declare(o, queueName(i)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return together(work...)
+	return r, clean(ctx, o)
 }
 
 func idle(ctx context.Context, o Options, r *Report, before usage) error {
@@ -80,7 +65,7 @@ func idle(ctx context.Context, o Options, r *Report, before usage) error {
 // touch publishes to a sample of the sleeping queues, one at a time.
 func touch(ctx context.Context, o Options, l *link) (*Percentiles, error) {
 	if err := l.ch.Confirm(false); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("confirm.select: %w", err)
 	}
 	var took []time.Duration
 	step := max(1, o.Count/500)
@@ -88,10 +73,10 @@ func touch(ctx context.Context, o Options, l *link) (*Percentiles, error) {
 		start := time.Now()
 		c, err := l.ch.PublishWithDeferredConfirmWithContext(ctx, "", queueName(i), false, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: make([]byte, o.Size)})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("publish: %w", err)
 		}
-		if _, err := c.WaitContext(ctx); err != nil {
-			return nil, err
+		if ok, err := c.WaitContext(ctx); err != nil || !ok {
+			return nil, errors.Join(fmt.Errorf("publish to %s was not confirmed", queueName(i)), err)
 		}
 		took = append(took, time.Since(start))
 	}

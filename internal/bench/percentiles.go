@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -12,13 +13,16 @@ type Percentiles struct {
 	Max float64 `json:"max"`
 }
 
+// percentilesOf sorts ds and takes the nearest ranks: the least value that the
+// given share of all does not exceed.
 func percentilesOf(ds []time.Duration) *Percentiles {
 	if len(ds) == 0 {
 		return nil
 	}
 	slices.Sort(ds)
 	at := func(q float64) float64 {
-		return float64(ds[min(len(ds)-1, int(q*float64(len(ds))))].Microseconds()) / 1000
+		rank := max(1, int(math.Ceil(q*float64(len(ds)))))
+		return float64(ds[rank-1].Microseconds()) / 1000
 	}
 	return &Percentiles{P50: at(0.50), P99: at(0.99), Max: at(1)}
 }

@@ -2,8 +2,14 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+)
+
+const (
+	maxBody = 512 << 20 // the largest message any broker takes
+	maxRate = 1_000_000
 )
 
 // Options are common to all scenarios; each uses what it needs.
@@ -25,16 +31,30 @@ type Options struct {
 // Scenario is one measured run.
 type Scenario struct {
 	Name, Does string
-	Run        func(ctx context.Context, o Options) (*Report, error)
+	// Uses names the flags, beside those of every scenario, that make a difference.
+	Uses []string
+	Run  func(ctx context.Context, o Options) (*Report, error)
 }
 
 // Scenarios are the runs that `mayfly bench` knows.
 var Scenarios = []Scenario{
-	{"publish", "publish with confirms as fast as the window allows", runPublish},
-	{"pubcon", "publish with confirms and consume with acks at the same time", runPubcon},
-	{"latency", "end to end and confirm latency at a fixed rate", runLatency},
-	{"backlog", "fill a queue without consumers, then drain it", runBacklog},
-	{"manyqueues", "declare many durable queues, let them idle, touch each once", runManyQueues},
+	{"publish", "publish with confirms as fast as the window allows", []string{"count", "size", "window", "queues"}, runPublish},
+	{"pubcon", "publish with confirms and consume with acks at the same time", []string{"count", "size", "window", "queues", "prefetch"}, runPubcon},
+	{"latency", "end-to-end and confirm latency at a fixed rate", []string{"rate", "duration", "size", "window", "prefetch"}, runLatency},
+	{"backlog", "fill a queue without consumers, then drain it", []string{"count", "size", "window", "prefetch", "keep"}, runBacklog},
+	{"manyqueues", "declare many queues, let them idle, publish to a sample", []string{"count", "size", "duration", "keep"}, runManyQueues},
+	{"burst", "messages that all expire at one moment: how late they are dead-lettered", []string{"count", "size", "window", "prefetch", "duration"}, runBurst},
+	{"decreasing", "each message expires before those in front of it: how late they are dead-lettered", []string{"count", "size", "window", "prefetch", "duration"}, runDecreasing},
+}
+
+// Find is the scenario of that name, nil if there is none.
+func Find(name string) *Scenario {
+	for i := range Scenarios {
+		if Scenarios[i].Name == name {
+			return &Scenarios[i]
+		}
+	}
+	return nil
 }
 
 // Report is the one JSON line of a run. Figures that were not measured are absent.
@@ -55,21 +75,33 @@ type Report struct {
 	ConfirmMs *Percentiles `json:"confirm_ms,omitempty"`
 	EndToEnd  *Percentiles `json:"end_to_end_ms,omitempty"`
 	TouchMs   *Percentiles `json:"first_publish_ms,omitempty"`
+	LateMs    *Percentiles `json:"late_ms,omitempty"` // behind the moment a message was due; below zero: too early
 
 	FillPerSecond    float64 `json:"fill_per_second,omitempty"`
 	DrainPerSecond   float64 `json:"drain_per_second,omitempty"`
 	DeclarePerSecond float64 `json:"declare_per_second,omitempty"`
+	DeclareCPUMs     float64 `json:"broker_cpu_ms_per_declare,omitempty"`
 	IdleCPUPercent   float64 `json:"idle_cpu_percent_of_a_core,omitempty"`
 	KiBPerQueue      float64 `json:"kib_per_queue,omitempty"`
+
+	DrainCPUPerMillion float64 `json:"drain_broker_cpu_s_per_million,omitempty"`
 }
 
 // Validate refuses what no scenario can run with.
 func (o *Options) Validate() error {
 	switch {
 	case len(o.URLs) == 0:
-		return fmt.Errorf("no broker URL")
-	case o.Count < 1 || o.Queues < 1 || o.Window < 1 || o.Size < minBody:
-		return fmt.Errorf("count, queues and window are at least 1, size at least %d", minBody)
+		return errors.New("no broker URL")
+	case o.Count < 1 || o.Queues < 1 || o.Window < 1:
+		return errors.New("count, queues and window are at least 1")
+	case o.Size < minBody || o.Size > maxBody:
+		return fmt.Errorf("size is from %d, which hold a time, to %d bytes", minBody, maxBody)
+	case o.Prefetch < 0 || o.Prefetch > 65535:
+		return errors.New("prefetch is from 0 (no limit) to 65535")
+	case o.Rate < 1 || o.Rate > maxRate:
+		return fmt.Errorf("rate is from 1 to %d messages a second", maxRate)
+	case o.Duration < 0:
+		return errors.New("duration is not negative")
 	}
 	return nil
 }
@@ -80,10 +112,7 @@ func measured(o Options, r *Report, messages int, f func() error) error {
 	if err != nil {
 		return err
 	}
-	self, err := selfUsage()
-	if err != nil {
-		return err
-	}
+	self := selfUsage()
 	start := time.Now()
 	if err := f(); err != nil {
 		return err
@@ -93,14 +122,10 @@ func measured(o Options, r *Report, messages int, f func() error) error {
 	if err != nil {
 		return err
 	}
-	selfAfter, err := selfUsage()
-	if err != nil {
-		return err
-	}
 	millions := float64(messages) / 1e6
 	r.Messages, r.Size, r.Queues = messages, o.Size, o.Queues
 	r.PerSecond = float64(messages) / r.Seconds
-	r.LoaderPerMillion = (selfAfter.cpu - self.cpu).Seconds() / millions
+	r.LoaderPerMillion = (selfUsage().cpu - self.cpu).Seconds() / millions
 	if len(o.Pids) > 0 {
 		r.CPUPerMillion = (after.cpu - before.cpu).Seconds() / millions
 		r.WrittenPerMessage = float64(after.written-before.written) / float64(messages)

@@ -9,6 +9,14 @@ import (
 // measured: what a consumer that cares for speed does.
 const ackEvery = 50
 
+// ackStep is ackEvery, or less where a small prefetch would run dry before.
+func ackStep(prefetch int) int {
+	if prefetch == 0 {
+		return ackEvery // unlimited
+	}
+	return min(ackEvery, max(1, prefetch/2))
+}
+
 func runPublish(ctx context.Context, o Options) (*Report, error) {
 	return throughput(ctx, o, "publish", false)
 }
@@ -20,13 +28,13 @@ func runPubcon(ctx context.Context, o Options) (*Report, error) {
 // throughput publishes Count messages over Queues queues, one connection each,
 // and consumes them on as many others if wanted.
 func throughput(ctx context.Context, o Options, name string, consume bool) (*Report, error) {
-	product, err := fresh(o)
+	product, err := fresh(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Scenario: name, Broker: product}
-	each := o.Count / o.Queues
-	var work []func() error
+	each := max(1, o.Count/o.Queues)
+	var work []func(context.Context) error
 	for i := range o.Queues {
 		l, err := dial(o, i)
 		if err != nil {
@@ -34,7 +42,7 @@ func throughput(ctx context.Context, o Options, name string, consume bool) (*Rep
 		}
 		defer l.close()
 		p := &publisher{link: l, queue: queueName(i), count: each, window: max(1, o.Window/o.Queues)}
-		work = append(work, func() error { return p.run(ctx, o) })
+		work = append(work, func(ctx context.Context) error { return p.run(ctx, o) })
 		if !consume {
 			continue
 		}
@@ -43,20 +51,20 @@ func throughput(ctx context.Context, o Options, name string, consume bool) (*Rep
 			return nil, err
 		}
 		defer cl.close()
-		c := &consumer{link: cl, queue: queueName(i), count: each, prefetch: o.Prefetch, ackEvery: min(ackEvery, max(1, o.Prefetch/2))}
-		work = append(work, func() error { return c.run(ctx) })
+		c := &consumer{link: cl, queue: queueName(i), count: each, prefetch: o.Prefetch, ackEvery: ackStep(o.Prefetch)}
+		work = append(work, c.run)
 	}
-	if err := measured(o, r, each*o.Queues, func() error { return together(work...) }); err != nil {
+	if err := measured(o, r, each*o.Queues, func() error { return together(ctx, work...) }); err != nil {
 		return nil, err
 	}
-	return r, clean(o)
+	return r, clean(ctx, o)
 }
 
 // runLatency publishes at a fixed rate to one queue with one consumer that acks
 // each message.
 func runLatency(ctx context.Context, o Options) (*Report, error) {
 	o.Queues = 1
-	product, err := fresh(o)
+	product, err := fresh(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +83,19 @@ func runLatency(ctx context.Context, o Options) (*Report, error) {
 	c := &consumer{link: cl, queue: queueName(0), count: count, prefetch: o.Prefetch, ackEvery: 1, timed: true}
 	r := &Report{Scenario: "latency", Broker: product}
 	err = measured(o, r, count, func() error {
-		return together(func() error { return p.run(ctx, o) }, func() error { return c.run(ctx) })
+		return together(ctx, func(ctx context.Context) error { return p.run(ctx, o) }, c.run)
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.ConfirmMs, r.EndToEnd = percentilesOf(p.confirms), percentilesOf(c.delays)
-	return r, clean(o)
+	return r, clean(ctx, o)
 }
 
 // runBacklog fills one queue, notes what the broker holds, and drains it.
 func runBacklog(ctx context.Context, o Options) (*Report, error) {
 	o.Queues = 1
-	product, err := fresh(o)
+	product, err := fresh(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +118,11 @@ func runBacklog(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer cl.close()
-	c := &consumer{link: cl, queue: queueName(0), count: o.Count, prefetch: o.Prefetch, ackEvery: ackEvery}
+	c := &consumer{link: cl, queue: queueName(0), count: o.Count, prefetch: o.Prefetch, ackEvery: ackStep(o.Prefetch)}
 	drain := &Report{}
 	if err := measured(o, drain, o.Count, func() error { return c.run(ctx) }); err != nil {
 		return nil, err
 	}
-	r.DrainPerSecond = drain.PerSecond
-	return r, clean(o)
+	r.DrainPerSecond, r.DrainCPUPerMillion = drain.PerSecond, drain.CPUPerMillion
+	return r, clean(ctx, o)
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -18,7 +19,14 @@ type usage struct {
 // clockTick is the kernel's USER_HZ, 100 on every Linux of today.
 const clockTick = 10 * time.Millisecond
 
-func selfUsage() (usage, error) { return usageOf([]int{os.Getpid()}) }
+// selfUsage is the loader's own; zero where there is no /proc.
+func selfUsage() usage {
+	u, err := usageOf([]int{os.Getpid()})
+	if err != nil {
+		return usage{}
+	}
+	return u
+}
 
 func usageOf(pids []int) (usage, error) {
 	var u usage
@@ -36,26 +44,39 @@ func (u *usage) add(pid int) error {
 	if err != nil {
 		return err
 	}
+	if err := u.addStat(string(stat)); err != nil {
+		return fmt.Errorf("%s/stat: %w", dir, err)
+	}
+	if io, err := os.ReadFile(dir + "/io"); err == nil { // not readable for another user's process; CPU is
+		u.addIO(string(io))
+	}
+	return nil
+}
+
+// addStat reads the line of /proc/PID/stat (proc(5)): fields 14, 15 and 24.
+func (u *usage) addStat(stat string) error {
 	// The command's name may hold spaces and brackets; fields count from behind it.
-	_, rest, ok := strings.Cut(string(stat), ") ")
-	f := strings.Fields(rest)
-	if !ok || len(f) < 22 {
-		return fmt.Errorf("%s/stat has another form", dir)
+	f := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	if len(f) < 22 {
+		return errors.New("has another form than expected")
 	}
-	user, _ := strconv.ParseInt(f[11], 10, 64)
-	system, _ := strconv.ParseInt(f[12], 10, 64)
-	pages, _ := strconv.ParseInt(f[21], 10, 64)
-	u.cpu += time.Duration(user+system) * clockTick
-	u.rss += pages * int64(os.Getpagesize())
-	io, err := os.ReadFile(dir + "/io")
-	if err != nil {
-		return nil // not readable for another user's process; CPU is
+	var n [3]int64
+	for i, at := range []int{11, 12, 21} {
+		var err error
+		if n[i], err = strconv.ParseInt(f[at], 10, 64); err != nil {
+			return err
+		}
 	}
-	for line := range strings.Lines(string(io)) {
+	u.cpu += time.Duration(n[0]+n[1]) * clockTick
+	u.rss += n[2] * int64(os.Getpagesize())
+	return nil
+}
+
+func (u *usage) addIO(io string) {
+	for line := range strings.Lines(io) {
 		if n, ok := strings.CutPrefix(line, "write_bytes: "); ok {
 			b, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 			u.written += b
 		}
 	}
-	return nil
 }

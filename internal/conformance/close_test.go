@@ -38,6 +38,7 @@ var bye = method(connectionClose, uint16(replySuccess), "bye", uint16(0), uint16
 func TestLine021CrossingCloses(t *testing.T) {
 	t.Parallel()
 	t.Run("after the broker's close", func(t *testing.T) {
+		t.Parallel()
 		ch := openChannel(t)
 		ch.publishWith("", "q", immediate, nil, "hard error")
 		ch.c.closing(notImplemented, "immediate=true", basicPublish)
@@ -47,6 +48,7 @@ func TestLine021CrossingCloses(t *testing.T) {
 		ch.c.ended(patience)
 	})
 	t.Run("behind the error in one segment", func(t *testing.T) {
+		t.Parallel()
 		ch := openChannel(t)
 		b := publication(1, 131072, "", "q", immediate, props{}.encode(), nil)
 		ch.c.write(append(b, frameBytes(typeMethod, 0, bye)...))

@@ -10,7 +10,8 @@
 // not even the codec, because a mistake shared by both ends of a wire cancels
 // itself out. What is not reachable by AMQP (alarms, deleting a user, stopping
 // the node) is done with settings and signals of a server that the test starts,
-// or with a command that takes rabbitmqctl's verbs.
+// with a command that takes rabbitmqctl's verbs, or with testdata/operated, a
+// node that takes a few orders on its standard input.
 //
 // Start reading in harness_test.go (which broker is tested, and how it is
 // started), then client_test.go and channel_test.go (the client), then any

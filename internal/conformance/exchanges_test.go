@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"errors"
 	"strings"
 	"testing"
-	"time"
 )
 
 const defaultExchange = "operation not permitted on the default exchange"
@@ -209,12 +207,4 @@ func (ch *channel) drained(q string) []string {
 		t.Fatalf("the mark is not the last of %q", got)
 	}
 	return got[:len(got)-1]
-}
-
-// nothingOn0 shows that the broker has not spoken on channel 0.
-func (c *conn) nothingOn0() {
-	c.t.Helper()
-	if f, err := c.next(0, time.Millisecond); !errors.Is(err, errSilence) {
-		c.t.Fatalf("unasked on channel 0: %v, %v", f, err)
-	}
 }

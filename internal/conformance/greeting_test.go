@@ -259,7 +259,6 @@ func TestLine007UnknownUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		said = append(said, string(f.payload))
-		c.ended(patience)
 	}
 	if said[0] != said[1] {
 		t.Errorf("wrong password and unknown user differ:\n%q\n%q", said[0], said[1])

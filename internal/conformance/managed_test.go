@@ -1,18 +1,15 @@
 package conformance
 
 import (
-	"context"
-	"log/slog"
-	"net"
-	"os"
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"mayfly/admin"
-	mayfly "mayfly/amqp"
-	"mayfly/cluster"
-	"mayfly/fsm/catalog"
-	"mayfly/internal/clock"
 )
 
 // management is what an operator does behind the clients' backs.
@@ -23,14 +20,13 @@ type management interface {
 }
 
 // managed gives a broker and its operator: rabbitmqctl's verbs where there is a
-// command for them, else a node in this process whose catalogue is changed
-// directly. The latter is the one place of the package that looks inside.
+// command for them, else a node of its own that takes a few orders directly.
 func managed(t *testing.T) (addr string, m management) {
 	t.Helper()
-	if len(broker.ctl) > 0 {
+	if broker.rabbit || len(broker.ctl) > 0 {
 		return broker.addr, byCtl{t}
 	}
-	return inProcess(t)
+	return keyhole(t)
 }
 
 type byCtl struct{ t *testing.T }
@@ -41,67 +37,65 @@ func (c byCtl) setPermissions(user, vhost, configure, write, read string) {
 func (c byCtl) deleteUser(name string)  { operator(c.t, "delete_user", name) }
 func (c byCtl) deleteVhost(name string) { operator(c.t, "delete_vhost", name) }
 
-type byCatalogue struct {
-	t    *testing.T
-	node *cluster.Node
+// byKeyhole gives orders to testdata/operated.
+type byKeyhole struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Scanner
 }
 
-func (c byCatalogue) change(cmd catalog.Command) {
-	c.t.Helper()
-	if o, err := c.node.Change(context.Background(), cmd); err != nil || o.Code != 0 {
-		c.t.Fatalf("%T: %v, %s", cmd, err, o.Text)
+func (k byKeyhole) order(words ...string) {
+	k.t.Helper()
+	if _, err := fmt.Fprintln(k.in, strings.Join(words, "\t")); err != nil {
+		k.t.Fatal(err)
+	}
+	if !k.out.Scan() || k.out.Text() != "ok" {
+		k.t.Fatalf("%q was answered %q", words, k.out.Text())
 	}
 }
 
-func (c byCatalogue) setPermissions(user, vhost, configure, write, read string) {
-	c.change(catalog.PutPermission{User: user, Vhost: vhost, Configure: configure, Write: write, Read: read})
+func (k byKeyhole) setPermissions(user, vhost, configure, write, read string) {
+	k.t.Helper()
+	k.order("set_permissions", user, vhost, configure, write, read)
 }
-func (c byCatalogue) deleteUser(name string)  { c.change(catalog.DeleteUser{Name: name}) }
-func (c byCatalogue) deleteVhost(name string) { c.change(catalog.DeleteVhost{Name: name}) }
+func (k byKeyhole) deleteUser(name string)  { k.t.Helper(); k.order("delete_user", name) }
+func (k byKeyhole) deleteVhost(name string) { k.t.Helper(); k.order("delete_vhost", name) }
 
-// inProcess starts a node with the definitions, joined as cmd/mayfly joins it.
-func inProcess(t *testing.T) (string, management) {
+// operated builds the program once for the run.
+var operated = sync.OnceValues(func() (string, error) { return build("mayfly/internal/conformance/testdata/operated") })
+
+// keyhole starts a node that takes orders on its standard input.
+func keyhole(t *testing.T) (addr string, m management) {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	seed, err := admin.Seed("/", "guest", "guest")
+	bin, err := operated()
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := cluster.Start(cluster.Options{Name: "conformance@localhost", DataDir: t.TempDir(), Clock: clock.Real, Logger: log, Seed: seed})
+	var said bytes.Buffer
+	cmd := exec.Command(bin, t.TempDir(), definitionsFile)
+	cmd.Stderr = &said
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := byCatalogue{t, node}
-	text, err := os.ReadFile(definitionsFile)
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions, err := admin.ParseDefinitions(text, admin.ImportOptions{})
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	m.change(definitions)
-	server, err := mayfly.New(node, mayfly.DefaultOptions(), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node.OnView(func(auth bool) {
-		if auth {
-			go server.Recheck()
-		}
-	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go server.Serve(l)
+	k := byKeyhole{t, in, bufio.NewScanner(out)}
 	t.Cleanup(func() {
-		server.Shutdown(context.Background())
-		if err := node.Stop(); err != nil {
-			t.Errorf("stop the node: %v", err)
+		in.Close() // it stops then
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("operated: %v\n%s", err, &said)
 		}
 	})
-	return l.Addr().String(), m
+	if !k.out.Scan() {
+		t.Fatal("operated gave no address")
+	}
+	return k.out.Text(), k
 }
 
 func TestLine027Deleted(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,13 +35,17 @@ var executable = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv("MAYFLY_TEST_BIN"); given != "" {
 		return given, nil
 	}
-	path := filepath.Join(workDir, "mayfly")
-	out, err := exec.Command("go", "build", "-o", path, "mayfly/cmd/mayfly").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build mayfly/cmd/mayfly: %v\n%s", err, out)
-	}
-	return path, nil
+	return build("mayfly/cmd/mayfly")
 })
+
+// build compiles a program of this module.
+func build(pkg string) (string, error) {
+	bin := filepath.Join(workDir, path.Base(pkg))
+	if out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build %s: %v\n%s", pkg, err, out)
+	}
+	return bin, nil
+}
 
 var servers atomic.Int64 // started in this run
 
@@ -124,13 +129,21 @@ func serve(t *testing.T, more ...string) *server {
 		select {
 		case <-s.done:
 		default:
-			s.stop()
+			if err := s.stop(); err != nil {
+				t.Errorf("the server ended badly: %v", err)
+			}
 		}
 		if t.Failed() {
-			t.Logf("the server said:\n%s", s.out)
+			t.Logf("the server said:\n%s", s.tail())
 		}
 	})
 	return s
+}
+
+// tail is the end of what the process wrote; call it after stop.
+func (s *server) tail() []byte {
+	b := s.out.Bytes()
+	return b[max(0, len(b)-16<<10):]
 }
 
 // residentBytes is the memory of the process as the kernel counts it.
