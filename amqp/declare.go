@@ -94,17 +94,22 @@ func (ch *channel) declared(cmd *catalog.DeclareQueue) (q *catalog.Queue, create
 	}
 	if q != nil {
 		if q = ch.awaitOwner(cmd, q); q != nil {
-			return q, false, refused(q.Equivalent(*cmd))
+			e = refused(q.Equivalent(*cmd))
+			ch.ownQueue(cmd, q, e)
+			return q, false, e
 		}
 	}
 	out, e := ch.change(*cmd)
-	if e != nil {
-		return nil, false, e
+	ch.ownQueue(cmd, out.Queue, e)
+	return out.Queue, !out.Existed, e
+}
+
+// ownQueue notes an exclusive queue that the connection owns now, also one that
+// existed: its first declare may have had no answer.
+func (ch *channel) ownQueue(cmd *catalog.DeclareQueue, q *catalog.Queue, e *Error) {
+	if e == nil && cmd.Exclusive {
+		ch.c.addExclusive(q)
 	}
-	if cmd.Exclusive { // also one that existed: its first declare may have had no answer
-		ch.c.addExclusive(out.Queue)
-	}
-	return out.Queue, !out.Existed, nil
 }
 
 // checkNewQueue is. The catalogue validates again when it applies.

@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"mayfly/amqp/wire"
@@ -10,12 +11,21 @@ import (
 func (r *chanRig) qos(n uint16, global bool) {
 	r.t.Helper()
 	r.send(1, &wire.BasicQos{PrefetchCount: n, Global: global})
+	r.amid(&wire.BasicQosOk{}) // a higher limit acts at once
+}
+
+// amid reads up to an answer; deliveries before it are kept for got.
+func (r *chanRig) amid(answer wire.Method) {
+	r.t.Helper()
 	for {
 		_, m, c := r.next()
-		if _, ok := m.(*wire.BasicQosOk); ok {
+		if reflect.DeepEqual(m, answer) {
 			return
 		}
-		r.early = append(r.early, delivery{m, c}) // a higher limit acts at once
+		if _, ok := m.(*wire.BasicDeliver); !ok {
+			r.t.Fatalf("got %s, want %s", describe(m), describe(answer))
+		}
+		r.early = append(r.early, delivery{m, c})
 	}
 }
 

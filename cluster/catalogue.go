@@ -60,6 +60,9 @@ func openCatalogue(n *Node) (*catalogue, error) {
 		return nil, errors.Join(fmt.Errorf("open catalogue snapshots: %w", err), bolt.Close())
 	}
 	if err := c.start(n, snaps); err != nil {
+		if c.raft != nil {
+			err = errors.Join(err, c.raft.Shutdown().Error())
+		}
 		return nil, errors.Join(fmt.Errorf("start catalogue: %w", err), bolt.Close())
 	}
 	return c, nil

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ const (
 	letterBatch    = 256 // letters on their way at a time
 	letterRetryMin = 100 * time.Millisecond
 	letterRetryMax = 5 * time.Second
+	letterLinger   = time.Minute // how long a deleted queue's letters are still brought away (D-48)
 
 	// letterSession marks the session ids under which queues send their dead: the
 	// number a target knows them by is the queue's own, for ever, so that a letter
@@ -37,10 +39,16 @@ type forwarder struct {
 	upTo    map[*lane]uint64 // confirmed numbers
 	refused map[letterKey]bool
 	running bool
+	busy    bool // a batch is on its way
 	stopped bool
 
-	steady  *session // numbered by letter: repeats are recognised
-	fresh   *session // for targets that may refuse, where a repeat is meant
+	// Of the goroutine.
+	queue  *catalog.Queue // as last seen: it may leave the catalogue before its letters do
+	steady *session       // numbered by letter: repeats are recognised
+	fresh  *session       // for targets that refused a letter, or that a later letter reached first
+	sent   map[*lane]uint64
+	tried  map[uint64]map[queue.ID]bool // letters kept because a target refused: where they were sent, and whether refused
+
 	rewrite dlx.Rewriter
 	router  exchange.Router
 	queues  []*catalog.Queue
@@ -52,7 +60,7 @@ type letterKey struct {
 }
 
 func newForwarder(g *group) *forwarder {
-	f := &forwarder{g: g, refused: map[letterKey]bool{}, upTo: map[*lane]uint64{}}
+	f := &forwarder{g: g, refused: map[letterKey]bool{}, upTo: map[*lane]uint64{}, sent: map[*lane]uint64{}, tried: map[uint64]map[queue.ID]bool{}}
 	f.wake.L = &f.mu
 	return f
 }
@@ -85,6 +93,7 @@ func (f *forwarder) stop() {
 // run ends when the group does: a queue that had a letter may have another.
 func (f *forwarder) run() {
 	defer f.g.done.Done()
+	defer f.farewell()
 	f.steady = f.g.node.openAs(queue.SessionID(letterSession|uint64(f.g.id)), f)
 	f.fresh = f.g.node.openAs(queue.SessionID(f.g.node.NextID()), f)
 	pause := letterRetryMin
@@ -107,9 +116,51 @@ func (f *forwarder) run() {
 	}
 }
 
+// farewell has the targets forget a deleted queue's numbers (design.md, principle
+// 4). A queue that only stops keeps them: it will send what it cannot know arrived.
+func (f *forwarder) farewell() {
+	f.g.mu.Lock()
+	deleted := f.g.phase == gone
+	f.g.mu.Unlock()
+	if deleted {
+		f.steady.leave()
+		f.fresh.leave()
+	}
+}
+
+// idle tells whether no letter is on its way or waits to be.
+func (f *forwarder) idle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.letters) == 0 && !f.busy
+}
+
+// drain waits until all letters are away, at most for d and while ctx lasts, and
+// answers how many are left.
+func (f *forwarder) drain(ctx context.Context, d time.Duration) int {
+	over := false
+	end := func() {
+		f.mu.Lock()
+		over = true
+		f.mu.Unlock()
+		f.wake.Broadcast()
+	}
+	t := f.g.node.clock.AfterFunc(d, end)
+	defer t.Stop()
+	defer context.AfterFunc(ctx, end)()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !over && !f.stopped && (len(f.letters) > 0 || f.busy) {
+		f.wake.Wait()
+	}
+	return len(f.letters)
+}
+
 func (f *forwarder) next() ([]dlx.Letter, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.busy = false
+	f.wake.Broadcast() // for drain
 	for len(f.letters) == 0 && !f.stopped {
 		f.wake.Wait()
 	}
@@ -119,6 +170,7 @@ func (f *forwarder) next() ([]dlx.Letter, bool) {
 	n := min(letterBatch, len(f.letters))
 	batch := slices.Clone(f.letters[:n])
 	f.letters = f.letters[n:]
+	f.busy = true
 	return batch, true
 }
 
@@ -155,20 +207,30 @@ type sent struct {
 }
 
 // send publishes a batch and waits for all of it. It answers which letters are
-// done, by cause, and which must be tried again.
+// done, by cause, and which must be tried again. A letter that must be kept until
+// there is a route for it holds up those behind it: a target knows repeats by the
+// greatest number it has seen of this queue, so a letter that comes after a later
+// one would be taken for a repeat, and lost. Order is kept, too (D-53).
 func (f *forwarder) send(batch []dlx.Letter) (done []sent, kept []dlx.Letter) {
 	view := f.g.node.View()
 	q := view.QueueByID(f.g.id)
 	if q == nil {
-		return nil, nil // the queue is being deleted
+		q = f.queue // deleted; its letters still go where it said (D-48)
 	}
+	f.queue = q
 	all := make([]sent, 0, len(batch))
 	for _, l := range batch {
-		all = append(all, f.sendOne(view, q, l))
+		s := f.sendOne(view, q, l)
+		all = append(all, s)
+		if s.keep && q.Config.Strategy == dlx.AtLeastOnce {
+			break
+		}
 	}
 	for _, s := range all {
-		refused := f.await(s.keys)
+		refused, ok := f.await(s.letter.ID, s.keys)
 		switch {
+		case !ok:
+			kept = append(kept, s.letter) // stopped: nothing is known
 		case refused && q.Config.Strategy == dlx.AtMostOnce:
 			s.cause = dlx.TargetRefused
 			done = append(done, s)
@@ -176,9 +238,10 @@ func (f *forwarder) send(batch []dlx.Letter) (done []sent, kept []dlx.Letter) {
 			kept = append(kept, s.letter)
 		default:
 			done = append(done, s)
+			delete(f.tried, s.letter.ID)
 		}
 	}
-	return done, kept
+	return done, append(kept, batch[len(all):]...)
 }
 
 // sendOne rewrites one letter, routes it and publishes it (D-2 to D-9, D-30).
@@ -209,7 +272,9 @@ func (f *forwarder) sendOne(view *catalog.View, q *catalog.Queue, l dlx.Letter) 
 	}
 	s.cause, f.queues = f.route(view, q, m)
 	for _, target := range f.queues {
-		s.keys = append(s.keys, f.publish(target, m, env.Body, l))
+		if k := f.publish(target, m, env.Body, l); k.lane != nil {
+			s.keys = append(s.keys, k)
+		}
 	}
 	s.keep = s.cause != dlx.NotDropped && s.cause != dlx.Cycle && q.Config.Strategy == dlx.AtLeastOnce
 	return s
@@ -218,6 +283,9 @@ func (f *forwarder) sendOne(view *catalog.View, q *catalog.Queue, l dlx.Letter) 
 // route finds the target queues; a cause says why there are none.
 func (f *forwarder) route(view *catalog.View, q *catalog.Queue, m *dlx.Moved) (dlx.Cause, []*catalog.Queue) {
 	vhost := view.Vhost(q.Vhost)
+	if vhost == nil { // deleted with its queues
+		return dlx.NoExchange, nil
+	}
 	targets := f.queues[:0]
 	if len(m.Exchange) == 0 {
 		targets = vhost.RouteDefault(m.Key, targets)
@@ -241,38 +309,53 @@ func (f *forwarder) route(view *catalog.View, q *catalog.Queue, m *dlx.Moved) (d
 	return dlx.NotDropped, targets
 }
 
-// publish hands a letter to one target. A target that may refuse gets it under a
-// fresh number, since the same one again would be taken for a repeat.
+// publish hands a letter to one target, under its own number: a restart in the
+// middle then costs nothing. A target that refused it gets it again under a fresh
+// number, since the same one would be refused again; one that a later letter has
+// reached would take it for a repeat. No lane in the answer: the target has it.
 func (f *forwarder) publish(target *catalog.Queue, m *dlx.Moved, body []byte, l dlx.Letter) letterKey {
 	msg := queue.Message{Exchange: m.Exchange, Key: m.Key, Props: m.Props, Annotations: m.Annotations, Body: body, TTL: queue.NoTTL, Persistent: true}
 	var props wire.Properties
 	if wire.ParseProperties(m.Props, &props) == nil {
 		msg.Priority, msg.HasPriority = props.Priority()
 	}
-	limited := target.Config.Overflow.Rejects() && (target.Config.MaxLength >= 0 || target.Config.MaxBytes >= 0)
-	if limited {
-		lane := f.fresh.Lane(target.ID).(*lane)
-		return letterKey{lane, lane.Publish(&msg)}
+	refused, tried := f.tried[l.ID][target.ID]
+	own := f.steady.Lane(target.ID).(*lane)
+	switch {
+	case tried && !refused:
+		return letterKey{}
+	case tried, f.sent[own] >= l.ID:
+		own = f.fresh.Lane(target.ID).(*lane)
+		return letterKey{own, own.Publish(&msg)}
 	}
-	lane := f.steady.Lane(target.ID).(*lane)
-	return letterKey{lane, lane.publishAs(l.ID, &msg)}
+	f.sent[own] = l.ID
+	return letterKey{own, own.publishAs(l.ID, &msg)}
 }
 
-// await waits until all of a letter's targets have it, and answers whether one
-// refused it.
-func (f *forwarder) await(keys []letterKey) (refused bool) {
+// await waits until all of a letter's targets have answered, and tells whether one
+// refused it; not ok when the group ends first.
+func (f *forwarder) await(id uint64, keys []letterKey) (refused, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range keys {
 		for f.upTo[k.lane] < k.seq && !f.stopped {
 			f.wake.Wait()
 		}
-		if f.refused[k] {
-			delete(f.refused, k)
-			refused = true
-		}
+		refused = refused || f.refused[k]
 	}
-	return refused || f.stopped
+	if f.stopped {
+		return false, false
+	}
+	for _, k := range keys {
+		if refused {
+			if f.tried[id] == nil {
+				f.tried[id] = map[queue.ID]bool{}
+			}
+			f.tried[id][k.lane.g.id] = f.refused[k]
+		}
+		delete(f.refused, k)
+	}
+	return refused, true
 }
 
 // Confirmed, Deliver and Cancelled make the forwarder a queue.Sink.

@@ -84,6 +84,7 @@ type group struct {
 	flights chan flight
 	done    sync.WaitGroup
 
+	ended     atomic.Bool // the queue is over by its own log; the catalogue follows
 	stat      atomic.Pointer[queue.Stat]
 	lastStamp atomic.Int64 // of the machine, for the queue clock
 	lastBoot  atomic.Int64 // this node's boot reading when that was applied; 0 = not since start
@@ -139,6 +140,24 @@ func (g *group) waitLed(ctx context.Context) error {
 	}
 }
 
+// waitGone answers when a queue that ended is out of the catalogue as well, so
+// that its name is free for whoever is answered next.
+func (g *group) waitGone(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		over, changed := g.phase == gone || g.phase == failed || g.stopped, g.changed
+		g.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // start makes a dormant group open, once. The caller holds mu.
 func (g *group) startLocked() {
 	if g.phase != dormant || g.stopped {
@@ -167,6 +186,14 @@ func (g *group) lead(wall time.Time) {
 	if q := g.node.View().QueueByID(g.id); q != nil {
 		first = fsm.AppendConfigure(first, q.Config)
 	}
+	// With the first entry, before any publish: a no-ack consumer of a node that is
+	// gone would be given what comes after it, and nobody would ever see it (S1).
+	// Nothing is applied now, so the machine may be read here.
+	for _, inc := range g.machine.fsm.Incarnations() {
+		if !g.node.alive(inc) {
+			first = fsm.AppendNodeGone(first, inc)
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.phase != opening {
@@ -175,6 +202,20 @@ func (g *group) lead(wall time.Time) {
 	g.toLocked(led)
 	g.pending.restore([]batch{{data: first, no: 0}})
 	g.work.Signal()
+}
+
+// quiet waits until nothing is in flight, at the begin of a leadership: a late
+// failure of the old term would be taken for one of the new, and what failed must
+// be proposed again before anything newer.
+func (g *group) quiet() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase == led {
+		g.toLocked(opening)
+	}
+	for g.inFlight > 0 && !g.stopped {
+		g.room.Wait()
+	}
 }
 
 // follow ends this node's leadership; what is in flight fails by itself and is
@@ -232,14 +273,22 @@ func (g *group) landed(b batch, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inFlight--
-	if err != nil {
-		g.redo = append(g.redo, b)
+	switch {
+	case g.phase == gone || g.phase == failed || g.machine.halted.Load():
+		// Nobody waits for it any more, or soon will not.
+	case err != nil:
+		if b.no != 0 { // the next term has a first entry of its own
+			g.redo = append(g.redo, b)
+		}
 		if g.phase == led {
 			g.toLocked(opening)
 		}
-	} else if b.no >= g.applied {
+	case b.no >= g.applied:
 		g.applied = b.no + 1
 		g.wakeApplied()
+	}
+	if g.inFlight == 0 && g.phase != led {
+		g.room.Broadcast() // quiet waits
 	}
 	if g.inFlight == 0 && len(g.redo) > 0 {
 		g.pending.restore(g.redo)
@@ -264,13 +313,9 @@ func (g *group) wakeApplied() {
 // waitApplied answers when every command of batches up to no is applied.
 func (g *group) waitApplied(ctx context.Context, no uint64) error {
 	g.mu.Lock()
-	if no < g.applied || g.phase == gone || no == 0 {
+	if over, err := g.waitedLocked(no); over || g.stopped {
 		g.mu.Unlock()
-		return nil
-	}
-	if g.phase == failed {
-		defer g.mu.Unlock()
-		return g.err
+		return err
 	}
 	w := appliedWaiter{no, make(chan struct{})}
 	g.waiting = append(g.waiting, w)
@@ -279,10 +324,24 @@ func (g *group) waitApplied(ctx context.Context, no uint64) error {
 	case <-w.ch:
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return g.err
+		_, err := g.waitedLocked(no)
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// waitedLocked tells whether waiting for a batch is over, and what came of it.
+func (g *group) waitedLocked(no uint64) (over bool, err error) {
+	switch {
+	case no == 0, g.phase == gone:
+		return true, nil
+	case g.phase == failed:
+		return true, g.err
+	case no < g.applied:
+		return true, nil
+	}
+	return false, errStopping
 }
 
 // setWake keeps the group's one timer at the machine's earliest deadline.
@@ -299,6 +358,7 @@ func (g *group) setWake(at ttl.Stamp, more bool) {
 	}
 	switch {
 	case more:
+		g.wake = ttl.Never // no timer runs: the next Apply must set one
 		g.tickLocked()
 	case at != ttl.Never:
 		g.timer = g.node.clock.AfterFunc(g.clock.until(at), func() {
@@ -376,9 +436,10 @@ func (g *group) endLocked() []*lane {
 	return lanes
 }
 
-// stop ends the group's goroutines and its host, and waits for them.
-func (g *group) stop() {
+// end has the group accept nothing more, and frees whoever waits for room.
+func (g *group) end() {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.stopped = true
 	g.work.Broadcast()
 	g.room.Broadcast()
@@ -386,6 +447,13 @@ func (g *group) stop() {
 		g.timer.Stop()
 		g.timer = nil
 	}
+}
+
+// stop ends the group's goroutines and its host, waits for them, and tells who
+// still waits that there will be no answer. It may be called more than once.
+func (g *group) stop() {
+	g.end()
+	g.mu.Lock()
 	h := g.host
 	g.mu.Unlock()
 	if h != nil {
@@ -394,4 +462,17 @@ func (g *group) stop() {
 	g.outbox.stop()
 	g.letters.stop()
 	g.done.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.waiting {
+		close(w.ch)
+	}
+	g.waiting = nil
+	g.toLocked(g.phase) // for waitLed
+	for _, l := range g.lanes {
+		for _, ch := range l.asked {
+			ch <- reply{err: errStopping} // it has room for one
+		}
+		l.asked = nil
+	}
 }

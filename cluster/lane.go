@@ -32,6 +32,13 @@ type reply struct {
 	err      error
 }
 
+func (r *reply) problem() error {
+	if r.err == nil && r.refusal != queue.RefusedNone {
+		return r.refusal
+	}
+	return r.err
+}
+
 func (l *lane) Queue() queue.ID { return l.g.id }
 
 // begin readies the lane for a command of n bytes: the group is started, there
@@ -39,7 +46,7 @@ func (l *lane) Queue() queue.ID { return l.g.id }
 func (l *lane) begin(n int) bool {
 	g := l.g
 	g.mu.Lock()
-	for g.pending.bytes > 0 && g.pending.bytes+n > maxPending && g.phase != gone && g.phase != failed && !g.stopped {
+	for g.pending.bytes > 0 && g.pending.bytes+n > maxPending && g.phase != gone && g.phase != failed && !g.stopped && !l.closed {
 		g.room.Wait()
 	}
 	if g.phase == dormant {
@@ -151,17 +158,16 @@ func (l *lane) ask(ctx context.Context, size int, encode func(dst []byte, seq ui
 	l.end(encode(g.pending.room(size), seq))
 	select {
 	case r := <-ch:
-		if r.err != nil {
-			return r, r.err
-		}
-		if r.refusal != queue.RefusedNone {
-			return r, r.refusal
-		}
-		return r, nil
+		return r, r.problem()
 	case <-ctx.Done():
 		g.mu.Lock()
+		_, waits := l.asked[seq]
 		delete(l.asked, seq)
 		g.mu.Unlock()
+		if !waits { // the answer is on its way: what a get brings must not be lost with it
+			r := <-ch
+			return r, r.problem()
+		}
 		return reply{}, ctx.Err()
 	}
 }
@@ -211,6 +217,9 @@ func (l *lane) Detach(ctx context.Context, consumer uint32) error {
 	_, err := l.ask(ctx, requestSize, func(dst []byte, seq uint64) []byte {
 		return fsm.AppendDetach(dst, l.s.id, seq, consumer)
 	})
+	if err == nil && l.g.ended.Load() { // it was the last consumer of an auto-delete queue
+		err = l.g.waitGone(ctx)
+	}
 	return err
 }
 
@@ -293,6 +302,11 @@ func (l *lane) Stat(ctx context.Context) (queue.Stat, error) {
 	if err := g.waitApplied(ctx, no); err != nil {
 		return queue.Stat{}, err
 	}
+	if g.ended.Load() {
+		if err := g.waitGone(ctx); err != nil {
+			return queue.Stat{}, err
+		}
+	}
 	g.mu.Lock()
 	ph, h := g.phase, g.host
 	g.mu.Unlock()
@@ -343,25 +357,22 @@ func (l *lane) Load(d *queue.Delivery) (queue.Envelope, error) {
 func (l *lane) Release(d *queue.Delivery) { l.g.bodies.Release(d.Ref.Index, 1) }
 
 // close asks the machine to forget the session and returns the batch to wait for.
+// It does not wait for room, and frees a publish that does: a queue that has no
+// leader must not keep a channel from ending.
 func (l *lane) close() uint64 {
 	g := l.g
 	g.mu.Lock()
-	used := l.batch != 0
-	g.mu.Unlock()
-	if used && l.begin(requestSize) {
-		b := fsm.AppendSessionClosed(g.pending.room(requestSize), l.s.id)
-		l.closed = true
-		delete(g.lanes, l.s.id)
-		l.end(b)
-		return l.batch
-	}
-	if !used {
-		g.mu.Lock()
-	}
 	l.closed = true
 	delete(g.lanes, l.s.id)
-	g.mu.Unlock()
-	return 0
+	g.room.Broadcast()
+	if l.batch == 0 || g.phase == gone || g.phase == failed || g.stopped {
+		g.mu.Unlock()
+		return 0
+	}
+	b := fsm.AppendSessionClosed(g.pending.room(requestSize), l.s.id)
+	no := g.pending.no
+	l.end(b)
+	return no
 }
 
 // vanished tells the session that the queue is deleted.

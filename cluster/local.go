@@ -19,7 +19,7 @@ func (h *localHost) propose(data []byte) func() error {
 	h.index++
 	h.g.bodies.(*memoryBodies).keep(h.index, data)
 	h.g.machine.apply(h.index, localTerm, data)
-	h.g.machine.note()
+	h.g.machine.note(h.index)
 	return nil
 }
 

@@ -21,7 +21,8 @@ type machine struct {
 
 	leadTerm atomic.Uint64 // term this node leads, 0 if none; set before its first entry is proposed
 	resumed  uint64        // term whose outstanding effects were derived from state
-	halted   bool
+	replayed uint64        // entries up to here were stored by an earlier run of this node
+	halted   atomic.Bool
 	answers  []any
 }
 
@@ -34,7 +35,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 			m.apply(l.Index, l.Term, l.Data)
 		}
 	}
-	m.note()
+	if len(logs) > 0 {
+		m.note(logs[len(logs)-1].Index)
+	}
 	if cap(m.answers) < len(logs) {
 		m.answers = make([]any, len(logs))
 	}
@@ -44,7 +47,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 func (m *machine) Apply(l *raft.Log) any {
 	if l.Type == raft.LogCommand {
 		m.apply(l.Index, l.Term, l.Data)
-		m.note()
+		m.note(l.Index)
 	}
 	return nil
 }
@@ -52,7 +55,7 @@ func (m *machine) Apply(l *raft.Log) any {
 // apply runs one entry through the machine. An entry that cannot be decoded, or
 // that breaks an invariant, stops this replica: better absent than different.
 func (m *machine) apply(index, term uint64, data []byte) {
-	if m.halted {
+	if m.halted.Load() {
 		return
 	}
 	defer func() {
@@ -79,6 +82,7 @@ func (m *machine) apply(index, term uint64, data []byte) {
 		}
 		return
 	}
+	m.count() // before anybody hears of it: who was confirmed must not find the queue empty
 	m.effects()
 	if m.resumed != term {
 		m.resumed = term
@@ -90,16 +94,17 @@ func (m *machine) apply(index, term uint64, data []byte) {
 // effects gives the outbox what Apply returned; letters go to the forwarder with
 // what they say, since the box belongs to this goroutine.
 func (m *machine) effects() {
-	m.g.outbox.push(m.out.Effects)
 	for i := range m.out.Effects {
-		e := &m.out.Effects[i]
-		if e.Kind != queue.EffectForward {
-			continue
-		}
-		if l, ok := m.fsm.Letter(e.N); ok {
-			m.g.letters.take(l)
+		switch e := &m.out.Effects[i]; e.Kind {
+		case queue.EffectForward:
+			if l, ok := m.fsm.Letter(e.N); ok {
+				m.g.letters.take(l)
+			}
+		case queue.EffectGone:
+			m.g.ended.Store(true) // before anybody hears of it
 		}
 	}
+	m.g.outbox.push(m.out.Effects)
 }
 
 // resume hands the outbox everything that is outstanding by state alone: all of
@@ -114,22 +119,32 @@ func (m *machine) resume() {
 }
 
 func (m *machine) halt(err error) {
-	m.halted = true
-	go m.g.fail(err)
+	m.halted.Store(true)
+	m.g.node.later(func() { m.g.fail(err) })
 }
 
-// note publishes the counts and the time that others read.
-func (m *machine) note() {
-	s := m.fsm.Stat()
-	m.g.stat.Store(&s)
+// note publishes the counts and the time that others read, after the entries up
+// to index. Replayed ones say nothing about when they came (queueClock.anchor).
+func (m *machine) note(index uint64) {
+	m.count()
 	m.g.lastStamp.Store(int64(m.fsm.Stamp()))
-	m.g.lastBoot.Store(int64(m.g.node.clock.Boot()))
+	if index > m.replayed {
+		m.g.lastBoot.Store(int64(m.g.node.clock.Boot()))
+	}
 	m.g.replayable()
+}
+
+// count publishes the counts if they changed.
+func (m *machine) count() {
+	if s := m.fsm.Stat(); s != *m.g.stat.Load() {
+		changed := s
+		m.g.stat.Store(&changed)
+	}
 }
 
 // Snapshot captures the state by reference; it is written while applying goes on.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	if m.halted {
+	if m.halted.Load() {
 		return nil, errGroupFailed
 	}
 	return snapshot{m.fsm.Snapshot()}, nil

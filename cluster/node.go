@@ -52,6 +52,9 @@ func (o *Options) Validate() error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Storage.Logger = o.Logger
+	if o.Storage.Clock == nil {
+		o.Storage.Clock = o.Clock
+	}
 	return nil
 }
 
@@ -75,6 +78,7 @@ type Node struct {
 	ctx        context.Context // ends when the node stops
 	cancel     context.CancelFunc
 	background sync.WaitGroup
+	stopping   bool // mu; nothing is begun in the background any more
 	lock       io.Closer
 
 	onView atomic.Pointer[func(auth bool)]
@@ -117,7 +121,41 @@ func (n *Node) open() error {
 		return err
 	}
 	n.reopen()
+	n.later(n.watchStorage)
 	return nil
+}
+
+// later runs f on a goroutine that Stop waits for. Once the node stops it does
+// nothing, and says so: what it was for is found again at the next start.
+func (n *Node) later(f func()) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.stopping {
+		n.background.Go(f)
+	}
+	return !n.stopping
+}
+
+// watchStorage takes all queues with a log out of service when the storage engine
+// breaks, so that nobody waits for an answer that cannot come (S3). The node's
+// owner ends the process.
+func (n *Node) watchStorage() {
+	select {
+	case <-n.engine.Failed():
+	case <-n.ctx.Done():
+		return
+	}
+	n.mu.RLock()
+	var groups []*group
+	for _, g := range n.groups {
+		if !g.local {
+			groups = append(groups, g)
+		}
+	}
+	n.mu.RUnlock()
+	for _, g := range groups {
+		g.fail(n.engine.Err())
+	}
 }
 
 // join takes a new incarnation, and clears what did not survive the stop: on the
@@ -201,7 +239,7 @@ func (n *Node) viewChanged(gone []queue.ID, auth bool) {
 		n.tellView(auth)
 		return
 	}
-	n.background.Go(func() {
+	n.later(func() {
 		for _, id := range gone {
 			if g := n.lookup(id); g != nil {
 				g.vanish()
@@ -250,8 +288,9 @@ func (n *Node) group(id queue.ID) *group {
 	case q == nil:
 		g.phase = gone // not kept: its name may come from a view that is old
 		return g
-	case q.Exclusive:
-		g.local = true
+	default:
+		g.local = q.Exclusive
+		g.letters.queue = q
 	}
 	n.groups[id] = g
 	return g
@@ -260,7 +299,7 @@ func (n *Node) group(id queue.ID) *group {
 // openLeased opens the group of a fresh queue with x-expires: its lease runs from
 // the declare, and only an open group has a clock.
 func (n *Node) openLeased(id queue.ID) {
-	n.background.Go(func() {
+	n.later(func() {
 		g := n.group(id)
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -291,10 +330,24 @@ func (n *Node) destroy(id queue.ID) {
 		return
 	}
 	g.vanish()
+	linger := func() {
+		if left := g.letters.drain(n.ctx, letterLinger); left > 0 {
+			n.log.Warn("dead letters dropped with their queue", "group", uint64(id), "letters", left, "cause", "deleted")
+		}
+		n.bury(g)
+	}
+	if g.letters.idle() || !n.later(linger) {
+		n.bury(g)
+	}
+}
+
+// bury ends a group that vanished, and removes its log.
+func (n *Node) bury(g *group) {
 	g.stop()
 	if g.local {
 		return
 	}
+	id := g.id
 	if err := n.engine.Remove(uint64(id)); err != nil && n.ctx.Err() == nil {
 		n.log.Error("log of a deleted queue not removed", "group", uint64(id), "err", err)
 	}
@@ -313,6 +366,9 @@ func (n *Node) StorageStats() storage.Stats { return n.engine.Stats() }
 // by their owners before.
 func (n *Node) Stop() error {
 	n.cancel()
+	n.mu.Lock()
+	n.stopping = true
+	n.mu.Unlock()
 	n.background.Wait()
 	n.mu.Lock()
 	groups := make([]*group, 0, len(n.groups))
@@ -320,6 +376,9 @@ func (n *Node) Stop() error {
 		groups = append(groups, g)
 	}
 	n.mu.Unlock()
+	for _, g := range groups {
+		g.end() // all first: one may wait for room in another
+	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 32) // groups stop side by side: each waits for Raft's goroutines
 	for _, g := range groups {

@@ -105,8 +105,13 @@ func (o *outbox) drain(es []queue.Effect) {
 // refuse notes a publish the queue refused, for the confirm that follows, or
 // answers a request that was.
 func (o *outbox) refuse(e *queue.Effect) {
-	if l := o.lane(e.Session); l != nil && !l.answered(e.Seq, reply{refusal: e.Refusal}) {
+	l := o.lane(e.Session)
+	switch {
+	case l == nil:
+	case e.Refusal == queue.RefusedFull:
 		o.refused = append(o.refused, e.Seq)
+	default: // even if nobody waits any more: the confirm that follows may be another session's
+		l.answered(e.Seq, reply{refusal: e.Refusal})
 	}
 }
 
@@ -202,7 +207,7 @@ func (o *outbox) answer(e *queue.Effect) {
 
 // forgetLater takes a queue that ended by itself out of the catalogue.
 func (n *Node) forgetLater(id queue.ID) {
-	n.background.Go(func() {
+	n.later(func() {
 		ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
 		defer cancel()
 		if err := n.forget(ctx, id); err != nil && n.ctx.Err() == nil {

@@ -37,6 +37,8 @@ func (c *queueClock) anchor(last ttl.Stamp, lastBoot int64, wall time.Time) {
 		c.base = ttl.Stamp(c.clock.Now().UnixMilli())
 	case lastBoot != 0:
 		c.base = last + ttl.Stamp((c.at-time.Duration(lastBoot))/time.Millisecond)
+	case wall.IsZero():
+		c.base = last // nothing is known: lag rather than expire everything
 	default:
 		c.base = last + ttl.Stamp(max(0, c.clock.Now().UnixMilli()-wall.UnixMilli()))
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -33,7 +34,9 @@ type raftHost struct {
 	raft  *raft.Raft
 	trans *transport.Solo
 	store *storage.Group
+	wall  time.Time // this node's wall clock when an earlier run of it stored the last entry
 	quit  chan struct{}
+	once  sync.Once
 }
 
 func raftConfig(n *Node) *raft.Config {
@@ -62,6 +65,14 @@ func (g *group) open() {
 	}
 	g.bodies = store
 	h := &raftHost{store: store, quit: make(chan struct{}), trans: transport.NewSolo(raft.ServerAddress(g.node.id.String()))}
+	// Both before the instance starts, which stores entries of its own.
+	if h.wall, err = store.LastAppended(); err == nil {
+		g.machine.replayed, err = store.LastIndex()
+	}
+	if err != nil {
+		g.fail(fmt.Errorf("open group: %w", err))
+		return
+	}
 	if err := h.start(g); err != nil {
 		g.fail(fmt.Errorf("open group: %w", err))
 		return
@@ -116,19 +127,15 @@ func (h *raftHost) watch(g *group) {
 				g.follow()
 				continue
 			}
+			g.quiet()
 			term := h.raft.CurrentTerm()
 			// Everything of earlier terms is applied before this one begins.
-			if err := h.raft.Barrier(0).Error(); err != nil {
-				continue
+			if err := h.raft.Barrier(0).Error(); err != nil || h.raft.CurrentTerm() != term {
+				continue // the channel has more to say
 			}
 			h.store.LiveKnown()
 			g.machine.leadTerm.Store(term)
-			wall, err := h.store.LastAppended()
-			if err != nil {
-				g.fail(err)
-				return
-			}
-			g.lead(wall)
+			g.lead(h.wall)
 		case <-g.compact:
 			h.snapshot(g)
 		case <-h.quit:
@@ -145,15 +152,10 @@ func (h *raftHost) propose(data []byte) func() error {
 func (h *raftHost) verify() error { return h.raft.VerifyLeader().Error() }
 
 func (h *raftHost) stop() {
-	select {
-	case <-h.quit:
-		return
-	default:
-	}
-	close(h.quit)
-	if err := h.raft.Shutdown().Error(); err != nil {
-		return // it was down already
-	}
+	h.once.Do(func() { // a second caller waits until it is down
+		close(h.quit)
+		h.raft.Shutdown().Error() // nil: nobody else shuts it down
+	})
 }
 
 // snapshot writes the group's state, so that the log before it need not be

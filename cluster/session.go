@@ -62,6 +62,25 @@ func (s *session) Close(ctx context.Context) error {
 		if err := l.g.waitApplied(ctx, last[i]); err != nil {
 			return err
 		}
+		if l.g.ended.Load() {
+			if err := l.g.waitGone(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// leave says goodbye on every lane and waits for nothing.
+func (s *session) leave() {
+	s.mu.Lock()
+	s.closed = true
+	lanes := make([]*lane, 0, len(s.lanes))
+	for _, l := range s.lanes {
+		lanes = append(lanes, l)
+	}
+	s.mu.Unlock()
+	for _, l := range lanes {
+		l.close()
+	}
 }

@@ -82,7 +82,14 @@ func (d *decoder) session() queue.SessionID {
 
 // count reads how many items follow; each takes at least a byte, so a claim
 // beyond what is there is damage and never an allocation.
-func (d *decoder) count() int { return int(d.limited(uint64(len(d.data) - d.at))) }
+func (d *decoder) count() int {
+	v := d.uvarint()
+	if v > uint64(len(d.data)-d.at) {
+		d.fail()
+		return 0
+	}
+	return int(v)
+}
 
 func (d *decoder) bytes() []byte {
 	n := d.count()

@@ -60,7 +60,7 @@ func (s *source) byte() byte {
 func (s *source) bool() bool { return s.byte() == 1 }
 
 func (s *source) bytes() []byte {
-	n := s.limited(uint64(len(s.b)))
+	n := s.count()
 	v := s.b[:n]
 	s.b = s.b[n:]
 	return v
@@ -68,7 +68,14 @@ func (s *source) bytes() []byte {
 
 // count reads how many items follow, each of at least one byte: a claimed number
 // beyond the bytes that are there is damage, not an allocation.
-func (s *source) count() int { return int(s.limited(uint64(len(s.b)))) }
+func (s *source) count() int {
+	v := s.uvarint()
+	if v > uint64(len(s.b)) {
+		s.bad, s.b = true, nil
+		return 0
+	}
+	return int(v)
+}
 
 func appendBool(dst []byte, v bool) []byte {
 	if v {

@@ -263,6 +263,9 @@ func (l *loader) keep(x dlx.Letter) bool {
 
 func (l *loader) finish(s *source) error {
 	q := l.q
+	if !l.seen[imgConfig] || !l.seen[imgScalars] || !l.seen[imgCounters] || !l.seen[imgEnded] {
+		return errDamaged
+	}
 	if s.uvarint() != q.slab.count || s.uvarint() != uint64(q.letters.Len()) || s.bad {
 		return errDamaged
 	}

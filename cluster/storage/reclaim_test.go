@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hashicorp/raft"
+
 	"mayfly/cluster/storage/vfs"
 )
 
@@ -121,4 +123,39 @@ func TestSparseSegmentsAreCompacted(t *testing.T) {
 	if got := st.LiveBytes; got < 50*modelSize || got > 100*modelSize {
 		t.Fatalf("%d live bytes", got)
 	}
+}
+
+// Bodies that come with an installed snapshot are readable and are no part of
+// the log, before and after a restart.
+func TestStoredBodiesAreNotLog(t *testing.T) {
+	fs := vfs.NewMem()
+	e := mustOpen(t, fs, crashOptions())
+	g := mustGroup(t, e, 1)
+	snapshot(t, g, 50, 3, "x")
+	g.ResetLive()
+	must(t, g.StoreBodies([]*raft.Log{entry(g, 10, 2, modelSize), entry(g, 20, 2, modelSize), entry(g, 30, 3, modelSize)}))
+	g.Live(10, 1)
+	g.Live(20, 1)
+	g.LiveKnown()
+	wantBounds(t, g, 0, 0)
+	fill(t, g, 51, 52, 3, modelSize)
+	for range 2 {
+		wantBounds(t, g, 51, 52)
+		wantBody(t, g, 10, 2, modelSize)
+		wantBody(t, g, 20, 2, modelSize)
+		if n, _ := g.Replay(); n != 2 {
+			t.Fatalf("%d entries to replay, want 2", n)
+		}
+		must(t, e.Close())
+		e = mustOpen(t, fs, crashOptions())
+		g = mustGroup(t, e, 1)
+	}
+	g.Live(20, 1)
+	g.LiveKnown()
+	for _, i := range []uint64{10, 30} {
+		if _, err := g.Entry(i); !errors.Is(err, ErrNotFound) {
+			t.Fatalf("body %d without a reference: %v", i, err)
+		}
+	}
+	must(t, e.Close())
 }

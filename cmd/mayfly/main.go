@@ -28,13 +28,13 @@ var commands = []command{
 // until they exist they are refused, not ignored.
 var planned = []string{"dev", "ctl", "healthcheck", "prestop"}
 
-// Exit codes, as rabbitmqctl uses them (sysexits).
+// Exit codes (sysexits; operations.md, section 2.2).
 const (
 	exitOK       = 0
-	exitUsage    = 64
-	exitSoftware = 70
-	exitIO       = 74
-	exitConfig   = 78
+	exitUsage    = 64 // unknown command or flag
+	exitSoftware = 70 // could not start or stop: address taken, directory in use
+	exitIO       = 74 // storage failed or is damaged
+	exitConfig   = 78 // a setting is wrong
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -48,6 +48,9 @@ func run(args []string, out, errs io.Writer) int {
 		usage(out)
 		return exitOK
 	}
+	if args[0] == "--version" {
+		args[0] = "version"
+	}
 	for _, c := range commands {
 		if c.name == args[0] {
 			return c.run(args[1:], out, errs)
@@ -59,7 +62,7 @@ func run(args []string, out, errs io.Writer) int {
 			return exitUsage
 		}
 	}
-	fmt.Fprintf(errs, "mayfly: unknown command %q\n", args[0])
+	fmt.Fprintf(errs, "mayfly: unknown command %q\n\n", args[0])
 	usage(errs)
 	return exitUsage
 }

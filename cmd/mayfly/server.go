@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,110 +18,20 @@ import (
 	"mayfly/admin"
 	"mayfly/amqp"
 	"mayfly/cluster"
+	"mayfly/cluster/storage"
 	"mayfly/fsm/catalog"
 	"mayfly/internal/clock"
 )
 
-// serverFlags are the command line of `mayfly server` (design.md, section 6).
-// Each flag with a key is a short way to say --set key=value.
-type serverFlags struct {
-	config string
-	sets   []string
-}
+// storageError is a disk that failed, or whose data cannot be trusted.
+type storageError struct{ err error }
 
-// flagKeys maps flags to settings.
-var flagKeys = []struct{ flag, key string }{
-	{"data-dir", "node.data_dir"}, {"node-name", "node.name"}, {"amqp", "amqp.listen"},
-	{"log-level", "log.level"}, {"log-format", "log.format"},
-}
+func (e *storageError) Error() string { return "storage failed: " + e.err.Error() }
+func (e *storageError) Unwrap() error { return e.err }
 
-// unbuilt are flags of the whole design whose parts this release has not; they
-// accept the values that ask for nothing, and refuse the others.
-var unbuilt = []struct{ flag, means string }{
-	{"management", "the management listener"}, {"metrics", "the metrics listener"},
-	{"cluster", "the listener between nodes"}, {"gossip", "the gossip listener"},
-	{"peers", "a cluster of several nodes"}, {"expect", "a cluster of several nodes"},
-}
-
-func parseServerFlags(args []string, errs io.Writer) (serverFlags, error) {
-	var f serverFlags
-	fs := flag.NewFlagSet("mayfly server", flag.ContinueOnError)
-	fs.SetOutput(errs)
-	fs.StringVar(&f.config, "config", "", "configuration `file` (TOML)")
-	fs.Func("set", "one setting, `section.key=value`; may be repeated", func(v string) error {
-		f.sets = append(f.sets, v)
-		return nil
-	})
-	for _, k := range flagKeys {
-		fs.Func(k.flag, "sets "+k.key, func(v string) error {
-			f.sets = append(f.sets, k.key+"="+v)
-			return nil
-		})
-	}
-	for _, u := range unbuilt {
-		fs.Func(u.flag, u.means+" (not built yet: only off, or 1 for expect)", func(v string) error {
-			if v != "off" && !(u.flag == "expect" && v == "1") {
-				return fmt.Errorf("%s is not built yet", u.means)
-			}
-			return nil
-		})
-	}
-	if err := fs.Parse(args); err != nil {
-		return f, err
-	}
-	if fs.NArg() > 0 {
-		return f, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	return f, nil
-}
-
-func runServer(args []string, _, errs io.Writer) int {
-	f, err := parseServerFlags(args, errs)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
-	if err != nil {
-		fmt.Fprintln(errs, "mayfly server:", err)
-		return exitUsage
-	}
-	c, err := loadConfig(f.config, f.sets)
-	if err != nil {
-		fmt.Fprintln(errs, "mayfly server:", err)
-		return exitConfig
-	}
-	if err := serve(c, newLogger(c, errs)); err != nil {
-		fmt.Fprintln(errs, "mayfly server:", err)
-		return exitSoftware
-	}
-	return exitOK
-}
-
-func newLogger(c *config, w io.Writer) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		level = slog.LevelInfo // cannot happen: the setting takes known words only
-	}
-	o := &slog.HandlerOptions{Level: level}
-	format := c.logFormat
-	if format == "" {
-		format = "json"
-		if f, ok := w.(*os.File); ok && terminal(f) {
-			format = "text"
-		}
-	}
-	if format == "text" {
-		return slog.New(slog.NewTextHandler(w, o))
-	}
-	return slog.New(slog.NewJSONHandler(w, o))
-}
-
-func terminal(f *os.File) bool {
-	s, err := f.Stat()
-	return err == nil && s.Mode()&os.ModeCharDevice != 0
-}
-
-// serve runs a node until a signal or a storage failure ends it.
-func serve(c *config, log *slog.Logger) error {
+// serve runs a node until a signal or a storage failure ends it. What a person at
+// a terminal should see goes to banner.
+func serve(c *config, log *slog.Logger, banner io.Writer) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
@@ -144,6 +53,9 @@ func serve(c *config, log *slog.Logger) error {
 	}
 	c.node.Logger, c.node.Clock, c.node.Seed = log, clock.Real, seed
 	node, err := cluster.Start(c.node)
+	if errors.Is(err, storage.ErrDamaged) {
+		return &storageError{err}
+	}
 	if err != nil {
 		return err
 	}
@@ -152,14 +64,16 @@ func serve(c *config, log *slog.Logger) error {
 		return errors.Join(err, node.Stop())
 	}
 	log.Info("mayfly is ready", "version", version, "node", c.node.Name, "data_dir", c.node.DataDir, "amqp", b.addresses())
-	fmt.Fprintf(os.Stderr, "Mayfly %s is ready. AMQP: %s  data: %s\nNext: mayfly bench publish --url amqp://guest:guest@%s/\n", version, b.addresses(), c.node.DataDir, b.addresses())
+	if isTerminal(banner) {
+		fmt.Fprint(banner, b.banner())
+	}
 	select {
 	case s := <-signals:
 		log.Info("stopping", "signal", s.String())
 	case <-node.Failed():
 		// Nothing may be confirmed through that file again (S3): the process ends
 		// and comes back through recovery from disk.
-		return fmt.Errorf("storage failed: %w", node.Err())
+		return &storageError{node.Err()}
 	}
 	return b.stop(signals)
 }
@@ -190,16 +104,6 @@ func newBroker(c *config, node *cluster.Node, log *slog.Logger) (*broker, error)
 		if err := importDefinitions(c, node); err != nil {
 			return nil, err
 		}
-	}
-	if c.amqp.Version == "" {
-		c.amqp.Version = version
-	}
-	if c.tlsAddr != "off" {
-		t, err := loadTLS(c.tls)
-		if err != nil {
-			return nil, fmt.Errorf("amqp.tls: %w", err)
-		}
-		c.amqp.TLS = t
 	}
 	server, err := amqp.New(node, c.amqp, log)
 	if err != nil {
@@ -299,7 +203,7 @@ func importDefinitions(c *config, node *cluster.Node) error {
 	if err != nil {
 		return fmt.Errorf("definitions.load: %w", err)
 	}
-	batch, err := admin.ParseDefinitions(data, admin.ImportOptions{SkipUnsupported: c.skipUnsupported})
+	batch, err := admin.ParseDefinitions(data, admin.ImportOptions{SkipUnsupported: c.skipUnsupported, View: node.View()})
 	if err != nil {
 		return fmt.Errorf("definitions.load %s: %w", c.definitions, err)
 	}

@@ -82,12 +82,13 @@ var settings = []setting{
 	{"shutdown.timeout", "20s", "longest time that stopping takes", duration(func(c *config) *time.Duration { return &c.shutdownTimeout })},
 	{"storage.segment_size", "64MiB", "size of a log file", bytesize(func(c *config) *int64 { return &c.node.Storage.SegmentSize })},
 	{"storage.cache", "64MiB", "memory for the newest messages and those just read back", bytesize(func(c *config) *int64 { return &c.node.Storage.CacheBytes })},
+	{"debug.cpu_profile", "", "file that a CPU profile of the whole run is written to, for go tool pprof; none when empty", str(func(c *config) *string { return &c.cpuProfile })},
 }
 
 // shownDefaults replace, in the documentation, defaults that depend on the machine.
 var shownDefaults = map[string]string{
-	"node.name":     "mayfly@<hostname>",
-	"node.data_dir": "/var/lib/mayfly for root, else $XDG_DATA_HOME/mayfly or ~/.local/share/mayfly",
+	"node.name":     "`mayfly@<hostname>`",
+	"node.data_dir": "`/var/lib/mayfly` for root, else `$XDG_DATA_HOME/mayfly` or `~/.local/share/mayfly`",
 }
 
 // secret tells whether the value of a key must never be shown.

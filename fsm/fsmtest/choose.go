@@ -33,12 +33,18 @@ func (w *Walk) entry() Entry {
 	return e
 }
 
+// maxReady keeps walks small: the model is quadratic.
+const maxReady = 150
+
 // choose makes up a command.
 func (w *Walk) choose() Command {
 	if w.rng.IntN(40) == 0 {
 		w.join()
 	}
 	s := w.sessions[w.rng.IntN(len(w.sessions))]
+	if s := w.a.Stat(); s.Ready > maxReady {
+		return w.number(w.sessions[0], Command{Op: Purge})
+	}
 	switch n := w.rng.IntN(1000); {
 	case n < 380:
 		return w.number(s, Command{Op: Publish, Message: w.message()})

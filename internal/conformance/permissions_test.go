@@ -21,130 +21,167 @@ func granted(kind, rights string) string {
 	return name
 }
 
+// matrix is the boss who may do all, and the user who may do little.
+type matrix struct {
+	t          *testing.T
+	boss, user *channel
+}
+
+// queue is made by the boss; its name grants the user these rights.
+func (m matrix) queue(rights string) string {
+	q, _ := m.boss.declare(granted("q", rights), durable, nil)
+	janitor.queue(m.t, q)
+	return q
+}
+
+func (m matrix) exchange(rights string) string {
+	x := granted("x", rights)
+	m.boss.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(x, "fanout", durable, nil)...).end()
+	janitor.exchange(m.t, x)
+	return x
+}
+
+// no demands that the user is refused.
+func (m matrix) no(text string, id uint32, a ...any) {
+	m.t.Helper()
+	m.user.refused(accessRefused, text, id, a...)
+}
+
 func TestLine109PermissionMatrix(t *testing.T) {
 	t.Parallel()
-	boss := openChannel(t)
-	user := openChannel(t, as(permUser, permUser))
-	queue := func(rights string) string {
-		q, _ := boss.declare(granted("q", rights), durable, nil)
-		janitor.queue(t, q)
-		return q
+	for _, row := range []struct {
+		name  string
+		check func(m matrix)
+	}{
+		{"exchange.declare", matrix.exchangeDeclareRow},
+		{"exchange.delete", matrix.exchangeDeleteRow},
+		{"queue.declare", matrix.queueDeclareRow},
+		{"queue.delete", matrix.queueDeleteRow},
+		{"queue.bind, unbind", matrix.queueBindRow},
+		{"exchange.bind, unbind", matrix.exchangeBindRow},
+		{"publish", matrix.publishRow},
+		{"consume, get, purge", matrix.readRow},
+		{"passive declare", matrix.passiveRow},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			row.check(matrix{t, openChannel(t), openChannel(t, as(permUser, permUser))})
+		})
 	}
-	exchange := func(rights string) string {
-		x := granted("x", rights)
-		boss.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(x, "fanout", durable, nil)...).end()
-		janitor.exchange(t, x)
-		return x
+}
+
+func (m matrix) exchangeDeclareRow() {
+	x := granted("x", "wr")
+	m.no(denied("configure", rx(x)), exchangeDeclare, exchangeArgs(x, "direct", 0, nil)...)
+	alternate := func(name string) table { return table{{"alternate-exchange", name}} }
+	x = granted("x", "cw")
+	m.no(denied("read", rx(x)), exchangeDeclare, exchangeArgs(x, "direct", 0, alternate(granted("x", "w")))...)
+	x, other := granted("x", "cr"), granted("x", "cr")
+	m.no(denied("write", rx(other)), exchangeDeclare, exchangeArgs(x, "direct", 0, alternate(other))...)
+	for _, a := range []table{nil, alternate(granted("x", "w"))} {
+		x = granted("x", "cr")
+		janitor.exchange(m.t, x)
+		m.user.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(x, "direct", 0, a)...).end()
 	}
-	no := func(t *testing.T, text string, id uint32, a ...any) {
-		t.Helper()
-		user.refused(accessRefused, text, id, a...)
+}
+
+func (m matrix) exchangeDeleteRow() {
+	x := m.exchange("wr")
+	m.no(denied("configure", rx(x)), exchangeDelete, uint16(0), x, bits(0))
+	m.user.deleteExchange(m.exchange("c"), 0)
+}
+
+func (m matrix) queueDeclareRow() {
+	q := granted("q", "wr")
+	m.no(denied("configure", rs(q)), queueDeclare, declareArgs(q, exclusive, nil)...)
+	q = m.queue("wr")
+	m.no(denied("configure", rs(q)), queueDeclare, declareArgs(q, durable, nil)...)
+	dlx := func(name string) table { return table{{"x-dead-letter-exchange", name}} }
+	q = granted("q", "cw")
+	m.no(denied("read", rs(q)), queueDeclare, declareArgs(q, exclusive, dlx(granted("x", "w")))...)
+	q, x := granted("q", "cr"), granted("x", "cr")
+	m.no(denied("write", rx(x)), queueDeclare, declareArgs(q, exclusive, dlx(x))...)
+	m.no(denied("write", rx("amq.default")), queueDeclare, declareArgs(q, exclusive, dlx(""))...)
+	m.user.declare(q, exclusive, dlx(granted("x", "w")))
+	m.user.declare(granted("q", "c"), exclusive, nil)
+	// A made name is checked as well.
+	m.user.send(queueDeclare, declareArgs("", exclusive, nil)...)
+	m.user.closed(accessRefused, "configure access to queue 'amq.gen-…", queueDeclare)
+	m.user.open()
+}
+
+func (m matrix) queueDeleteRow() {
+	q := m.queue("wr")
+	m.no(denied("configure", rs(q)), queueDelete, uint16(0), q, bits(0))
+	m.user.deleteQueue(m.queue("c"), 0)
+}
+
+func (m matrix) queueBindRow() {
+	q, x := m.queue("cr"), m.exchange("r")
+	m.no(denied("write", rs(q)), queueBind, uint16(0), q, x, "", bits(0), table{})
+	m.no(denied("write", rs(q)), queueUnbind, uint16(0), q, x, "", table{})
+	q, x = m.queue("w"), m.exchange("cw")
+	m.no(denied("read", rx(x)), queueBind, uint16(0), q, x, "", bits(0), table{})
+	m.no(denied("read", rx(x)), queueUnbind, uint16(0), q, x, "", table{})
+	x = m.exchange("r")
+	m.user.bind(q, x, "")
+	m.user.unbind(q, x, "")
+}
+
+func (m matrix) exchangeBindRow() {
+	d, s := m.exchange("cr"), m.exchange("r")
+	m.no(denied("write", rx(d)), exchangeBind, uint16(0), d, s, "", bits(0), table{})
+	m.no(denied("write", rx(d)), exchangeUnbind, uint16(0), d, s, "", bits(0), table{})
+	d, s = m.exchange("w"), m.exchange("cw")
+	m.no(denied("read", rx(s)), exchangeBind, uint16(0), d, s, "", bits(0), table{})
+	m.no(denied("read", rx(s)), exchangeUnbind, uint16(0), d, s, "", bits(0), table{})
+	s = m.exchange("r")
+	m.user.bindExchange(d, s, "")
+	m.user.call(exchangeUnbindOk, exchangeUnbind, uint16(0), d, s, "", bits(0), table{}).end()
+}
+
+func (m matrix) publishRow() {
+	for _, x := range []string{m.exchange("cr"), "", granted("x", "cr")} { // the last does not exist
+		shown := x
+		if x == "" {
+			shown = "amq.default"
+		}
+		m.user.publish(x, "k", nil, "m")
+		m.user.closed(accessRefused, denied("write", rx(shown)), basicPublish)
+		m.user.open()
 	}
-	t.Run("exchange.declare", func(t *testing.T) {
-		x := granted("x", "wr")
-		no(t, denied("configure", rx(x)), exchangeDeclare, exchangeArgs(x, "direct", 0, nil)...)
-		alternate := func(name string) table { return table{{"alternate-exchange", name}} }
-		x = granted("x", "cw")
-		no(t, denied("read", rx(x)), exchangeDeclare, exchangeArgs(x, "direct", 0, alternate(granted("x", "w")))...)
-		x, other := granted("x", "cr"), granted("x", "cr")
-		no(t, denied("write", rx(other)), exchangeDeclare, exchangeArgs(x, "direct", 0, alternate(other))...)
-		for _, a := range []table{nil, alternate(granted("x", "w"))} {
-			x = granted("x", "cr")
-			janitor.exchange(t, x)
-			user.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(x, "direct", 0, a)...).end()
-		}
-	})
-	t.Run("exchange.delete", func(t *testing.T) {
-		x := exchange("wr")
-		no(t, denied("configure", rx(x)), exchangeDelete, uint16(0), x, bits(0))
-		user.deleteExchange(exchange("c"), 0)
-	})
-	t.Run("queue.declare", func(t *testing.T) {
-		q := granted("q", "wr")
-		no(t, denied("configure", rs(q)), queueDeclare, declareArgs(q, exclusive, nil)...)
-		q = queue("wr")
-		no(t, denied("configure", rs(q)), queueDeclare, declareArgs(q, durable, nil)...)
-		dlx := func(name string) table { return table{{"x-dead-letter-exchange", name}} }
-		q = granted("q", "cw")
-		no(t, denied("read", rs(q)), queueDeclare, declareArgs(q, exclusive, dlx(granted("x", "w")))...)
-		q, x := granted("q", "cr"), granted("x", "cr")
-		no(t, denied("write", rx(x)), queueDeclare, declareArgs(q, exclusive, dlx(x))...)
-		no(t, denied("write", rx("amq.default")), queueDeclare, declareArgs(q, exclusive, dlx(""))...)
-		user.declare(q, exclusive, dlx(granted("x", "w")))
-		user.declare(granted("q", "c"), exclusive, nil)
-		// A made name is checked as well.
-		user.send(queueDeclare, declareArgs("", exclusive, nil)...)
-		user.closed(accessRefused, "configure access to queue 'amq.gen-…", queueDeclare)
-		user.open()
-	})
-	t.Run("queue.delete", func(t *testing.T) {
-		q := queue("wr")
-		no(t, denied("configure", rs(q)), queueDelete, uint16(0), q, bits(0))
-		user.deleteQueue(queue("c"), 0)
-	})
-	t.Run("queue.bind, unbind", func(t *testing.T) {
-		q, x := queue("cr"), exchange("r")
-		no(t, denied("write", rs(q)), queueBind, uint16(0), q, x, "", bits(0), table{})
-		no(t, denied("write", rs(q)), queueUnbind, uint16(0), q, x, "", table{})
-		q, x = queue("w"), exchange("cw")
-		no(t, denied("read", rx(x)), queueBind, uint16(0), q, x, "", bits(0), table{})
-		no(t, denied("read", rx(x)), queueUnbind, uint16(0), q, x, "", table{})
-		x = exchange("r")
-		user.bind(q, x, "")
-		user.unbind(q, x, "")
-	})
-	t.Run("exchange.bind, unbind", func(t *testing.T) {
-		d, s := exchange("cr"), exchange("r")
-		no(t, denied("write", rx(d)), exchangeBind, uint16(0), d, s, "", bits(0), table{})
-		no(t, denied("write", rx(d)), exchangeUnbind, uint16(0), d, s, "", bits(0), table{})
-		d, s = exchange("w"), exchange("cw")
-		no(t, denied("read", rx(s)), exchangeBind, uint16(0), d, s, "", bits(0), table{})
-		no(t, denied("read", rx(s)), exchangeUnbind, uint16(0), d, s, "", bits(0), table{})
-		s = exchange("r")
-		user.bindExchange(d, s, "")
-		user.call(exchangeUnbindOk, exchangeUnbind, uint16(0), d, s, "", bits(0), table{}).end()
-	})
-	t.Run("publish", func(t *testing.T) {
-		for _, x := range []string{exchange("cr"), "", granted("x", "cr")} { // the last does not exist
-			shown := x
-			if x == "" {
-				shown = "amq.default"
-			}
-			user.publish(x, "k", nil, "m")
-			user.closed(accessRefused, denied("write", rx(shown)), basicPublish)
-			user.open()
-		}
-		x, q := exchange("w"), boss.queue()
-		boss.bind(q, x, "")
-		user.confirms()
-		user.publish(x, "", nil, "m")
-		user.confirmed(1, 1)
-		boss.get(q, 1)
-	})
-	t.Run("consume, get, purge", func(t *testing.T) {
-		q := queue("cw")
-		no(t, denied("read", rs(q)), basicConsume, consumeArgs(q, "t", 0, nil)...)
-		no(t, denied("read", rs(q)), basicGet, uint16(0), q, bits(0))
-		no(t, denied("read", rs(q)), queuePurge, uint16(0), q, bits(0))
-		q = queue("r")
-		user.consume(q, "t", 0)
-		user.cancel("t")
-		user.getEmpty(q)
-		user.purge(q)
-	})
-	t.Run("passive declare", func(t *testing.T) {
-		for _, rights := range []string{"c", "w", "r"} {
-			user.count(queue(rights))
-			user.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(exchange(rights), "", passive, nil)...).end()
-		}
-		q := queue("")
-		if broker.rabbit { // 4.0 asks for no right; [M] of amqp.md 16 as 4.3
-			user.count(q)
-			return
-		}
-		no(t, "…", queueDeclare, declareArgs(q, passive, nil)...)
-		no(t, "…", exchangeDeclare, exchangeArgs(exchange(""), "", passive, nil)...)
-	})
+	x, q := m.exchange("w"), m.boss.queue()
+	m.boss.bind(q, x, "")
+	m.user.confirms()
+	m.user.publish(x, "", nil, "m")
+	m.user.confirmed(1, 1)
+	m.boss.get(q, 1)
+}
+
+func (m matrix) readRow() {
+	q := m.queue("cw")
+	m.no(denied("read", rs(q)), basicConsume, consumeArgs(q, "t", 0, nil)...)
+	m.no(denied("read", rs(q)), basicGet, uint16(0), q, bits(0))
+	m.no(denied("read", rs(q)), queuePurge, uint16(0), q, bits(0))
+	q = m.queue("r")
+	m.user.consume(q, "t", 0)
+	m.user.cancel("t")
+	m.user.getEmpty(q)
+	m.user.purge(q)
+}
+
+func (m matrix) passiveRow() {
+	for _, rights := range []string{"c", "w", "r"} {
+		m.user.count(m.queue(rights))
+		m.user.call(exchangeDeclareOk, exchangeDeclare, exchangeArgs(m.exchange(rights), "", passive, nil)...).end()
+	}
+	q := m.queue("")
+	if broker.rabbit { // 4.0 asks for no right; [M] of amqp.md 16 as 4.3
+		m.user.count(q)
+		return
+	}
+	m.no("…", queueDeclare, declareArgs(q, passive, nil)...)
+	m.no("…", exchangeDeclare, exchangeArgs(m.exchange(""), "", passive, nil)...)
 }
 
 func TestLine110RefusedBeforeMissing(t *testing.T) {

@@ -118,6 +118,10 @@ func TestLine071Headers(t *testing.T) {
 			}
 		})
 	}
+	badMatch(ch)
+}
+
+func badMatch(ch *channel) {
 	q, x := ch.queue(), ch.exchange("headers", 0)
 	for _, row := range []struct {
 		val  any
