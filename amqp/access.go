@@ -15,7 +15,6 @@ const (
 	roleDestination // of one
 	roleDeadLetter  // exchange named by x-dead-letter-exchange
 	roleAlternate   // exchange named by alternate-exchange
-	roles
 )
 
 // resources are the names a method works on.

@@ -2,6 +2,9 @@ package amqp
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -55,7 +58,10 @@ type ConnInfo struct {
 	FrameMax         uint32
 	Heartbeat        time.Duration
 	Received, Sent   uint64 // octets
-	TLSVersion       string // "" without TLS
+	Peer, Local      netip.AddrPort
+	TLSVersion       string            // "" without TLS
+	TLSCipher        string            // "" without TLS
+	Certificate      *x509.Certificate // the client's, verified; nil without one
 	ClientProperties wire.Table
 }
 
@@ -97,11 +103,21 @@ func (c *conn) info() (ConnInfo, bool) {
 		State: state, Mechanism: c.mechanism, Connected: c.since, Channels: len(c.channels),
 		ChannelMax: c.channelMax, FrameMax: c.frameMax, Heartbeat: c.heartbeat,
 		Received: c.received.Load(), Sent: c.out.sent.Load(), ClientProperties: c.props,
+		Peer: addrPortOf(c.raw.RemoteAddr()), Local: addrPortOf(c.raw.LocalAddr()),
 	}
 	if t, ok := c.nc.(*tls.Conn); ok {
-		info.TLSVersion = tls.VersionName(t.ConnectionState().Version)
+		state := t.ConnectionState()
+		info.TLSVersion, info.TLSCipher = tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)
+		info.Certificate = c.certificate()
 	}
 	return info, true
+}
+
+func addrPortOf(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return netip.AddrPortFrom(addrOf(t), uint16(t.Port))
+	}
+	return netip.AddrPort{}
 }
 
 // CloseConnection closes a connection on an operator's word; an empty reason is

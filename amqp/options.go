@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mayfly/internal/clock"
+	"mayfly/internal/password"
 )
 
 // MaxMessageSizeCap is the largest max_message_size that may be configured
@@ -58,6 +59,8 @@ type Options struct {
 	LoopbackUsers []string
 	// TLS is used by ServeTLS.
 	TLS *tls.Config
+	// Verifier is the one that all listeners of the node share; nil: one of its own.
+	Verifier *password.Verifier
 
 	Clock clock.Clock
 }

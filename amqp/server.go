@@ -53,9 +53,12 @@ func New(broker Broker, opts Options, logger *slog.Logger) (*Server, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("amqp options: %w", err)
 	}
+	if opts.Verifier == nil {
+		opts.Verifier = password.NewVerifier(password.Options{Clock: opts.Clock})
+	}
 	s := &Server{
 		broker: broker, opts: opts, log: logger, clock: opts.Clock,
-		verify:    password.NewVerifier(password.Options{Clock: opts.Clock}).Verify,
+		verify:    opts.Verifier.Verify,
 		gate:      newGate(opts.MaxUnauthenticated, opts.MaxUnauthenticatedPerAddr),
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),

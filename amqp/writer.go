@@ -274,9 +274,11 @@ func (w *writer) takeChannel(batch []byte) []byte {
 	if len(w.waiting) > 0 {
 		share = min(share, shareBytes)
 	}
+	// Not queued from here on, and before last is read: a finishChannel that comes
+	// too late for this turn must get another.
+	ch.queued.Store(false)
 	last := ch.last // read before the drain, so that the drain comes after the teardown
 	w.mu.Unlock()
-	ch.queued.Store(false)
 	more := false
 	if !ch.muted.Load() {
 		batch, more = ch.drain(batch, share)

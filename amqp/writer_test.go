@@ -91,6 +91,31 @@ func TestWriterFailure(t *testing.T) {
 	}
 }
 
+// A channel that asks for a turn and ends at the same time gets its close-ok out,
+// however the two fall together with the writer's turn.
+func TestWriterFinishesChannels(t *testing.T) {
+	const channels = 100_000
+	g := &gatedSocket{}
+	w := newWriter(g, func(error) {})
+	go w.run()
+	for i := range channels {
+		ch := &channel{}
+		ch.id = 1
+		ch.muted.Store(true) // nothing to drain
+		w.wake(ch)
+		for range i % 512 { // the turn begins about now
+			ch.queued.Load()
+		}
+		w.finishChannel(ch, &wire.ChannelCloseOk{})
+	}
+	w.close()
+	<-w.done
+	frame := len(wire.AppendMethod(nil, 1, &wire.ChannelCloseOk{}))
+	if got := len(g.octets()) / frame; got != channels {
+		t.Errorf("%d of %d channels were told that they are closed", got, channels)
+	}
+}
+
 // The reader stops while too many answers are unread, and goes on after.
 func TestWriterBackPressure(t *testing.T) {
 	g := &gatedSocket{gate: make(chan struct{})}

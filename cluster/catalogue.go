@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,9 @@ type catalogue struct {
 	bolt  *raftboltdb.BoltStore
 	trans *transport.Solo
 	log   *slog.Logger
+
+	mu   sync.RWMutex // held for reading while Raft is asked something
+	down bool
 
 	machine *catalog.Machine // the applying goroutine's
 	view    atomic.Pointer[catalog.View]
@@ -98,6 +102,11 @@ func (c *catalogue) change(ctx context.Context, cmd catalog.Command) (catalog.Ou
 	if err := ctx.Err(); err != nil {
 		return catalog.Outcome{}, err
 	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.down {
+		return catalog.Outcome{}, errStopping
+	}
 	f := c.raft.Apply(catalog.Encode(cmd), changeTimeout)
 	if err := f.Error(); err != nil {
 		return catalog.Outcome{}, fmt.Errorf("change the catalogue: %w", err)
@@ -159,7 +168,11 @@ func (s catalogSnapshot) Persist(sink raft.SnapshotSink) error {
 
 func (s catalogSnapshot) Release() {}
 
+// stop waits for the changes in progress: see raftHost.stop.
 func (c *catalogue) stop() error {
+	c.mu.Lock()
+	c.down = true
+	c.mu.Unlock()
 	return errors.Join(c.raft.Shutdown().Error(), c.bolt.Close())
 }
 

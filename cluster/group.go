@@ -231,7 +231,6 @@ func (g *group) follow() {
 // proposeLoop stamps and proposes batches, at most maxInFlight at a time.
 // One goroutine per group; it ends when the group is stopped.
 func (g *group) proposeLoop() {
-	defer g.done.Done()
 	defer close(g.flights)
 	for {
 		g.mu.Lock()
@@ -260,7 +259,6 @@ func (g *group) proposeLoop() {
 
 // landLoop waits for the entries in flight, in order.
 func (g *group) landLoop() {
-	defer g.done.Done()
 	for f := range g.flights {
 		g.landed(f.batch, f.wait())
 	}

@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"mayfly/cluster/storage/vfs"
+	"mayfly/fsm/catalog"
 )
 
 var discard = slog.New(slog.DiscardHandler)
+
+var seed = catalog.Seed{Vhost: "/"}
 
 func TestIdentity(t *testing.T) {
 	fsys := vfs.NewMem()

@@ -34,14 +34,14 @@ func (g *group) openLocal() {
 	g.host = &localHost{g: g}
 	stopped := g.stopped
 	if !stopped {
-		g.done.Add(3)
+		g.done.Add(1)
+		g.done.Go(g.proposeLoop)
+		g.done.Go(g.landLoop)
 	}
 	g.mu.Unlock()
 	if stopped {
 		return
 	}
-	go g.proposeLoop()
-	go g.landLoop()
 	go g.outbox.run()
 	g.lead(g.node.clock.Now())
 }

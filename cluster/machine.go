@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -83,10 +84,11 @@ func (m *machine) apply(index, term uint64, data []byte) {
 		return
 	}
 	m.count() // before anybody hears of it: who was confirmed must not find the queue empty
-	m.effects()
 	if m.resumed != term {
 		m.resumed = term
 		m.resume()
+	} else {
+		m.effects()
 	}
 	m.g.setWake(m.out.Wake, m.out.More)
 }
@@ -108,9 +110,13 @@ func (m *machine) effects() {
 }
 
 // resume hands the outbox everything that is outstanding by state alone: all of
-// failover (design.md, principle 3).
+// failover (design.md, principle 3). What the term's first entry itself assigned
+// is told by that; only what it settled at once is in no state any more.
 func (m *machine) resume() {
 	wake, more := m.out.Wake, m.out.More
+	m.g.outbox.push(slices.DeleteFunc(m.out.Effects, func(e queue.Effect) bool {
+		return e.Kind != queue.EffectDeliver || !e.Delivery.Settled
+	}))
 	m.out.Reset()
 	m.fsm.Resume(&m.out)
 	m.effects()

@@ -37,6 +37,10 @@ type raftHost struct {
 	wall  time.Time // this node's wall clock when an earlier run of it stored the last entry
 	quit  chan struct{}
 	once  sync.Once
+	calls sync.WaitGroup // the loops that wait for Raft's answers
+
+	mu   sync.RWMutex // held for reading while Raft is asked something
+	down bool
 }
 
 func raftConfig(n *Node) *raft.Config {
@@ -81,17 +85,17 @@ func (g *group) open() {
 	g.host = h
 	stopped := g.stopped
 	if !stopped {
-		g.done.Add(4)
+		g.done.Add(1)
+		h.calls.Go(g.proposeLoop)
+		h.calls.Go(g.landLoop)
+		h.calls.Go(func() { h.watch(g) })
 	}
 	g.mu.Unlock()
 	if stopped {
 		h.stop()
 		return
 	}
-	go g.proposeLoop()
-	go g.landLoop()
 	go g.outbox.run()
-	go h.watch(g)
 	h.trans.Campaign()
 }
 
@@ -119,7 +123,6 @@ func (h *raftHost) start(g *group) error {
 
 // watch follows leadership. One goroutine per open group; ends with the host.
 func (h *raftHost) watch(g *group) {
-	defer g.done.Done()
 	for {
 		select {
 		case leads := <-h.raft.LeaderCh():
@@ -149,11 +152,25 @@ func (h *raftHost) propose(data []byte) func() error {
 	return f.Error
 }
 
-func (h *raftHost) verify() error { return h.raft.VerifyLeader().Error() }
+func (h *raftHost) verify() error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.down {
+		return errStopping
+	}
+	return h.raft.VerifyLeader().Error()
+}
 
+// stop shuts the instance down when all its callers have their answers: what still
+// waits in Raft's channels at its shutdown is never answered. As long as it runs
+// it answers everything, as a follower too. The group takes nothing in any more.
 func (h *raftHost) stop() {
 	h.once.Do(func() { // a second caller waits until it is down
 		close(h.quit)
+		h.calls.Wait()
+		h.mu.Lock()
+		h.down = true
+		h.mu.Unlock()
 		h.raft.Shutdown().Error() // nil: nobody else shuts it down
 	})
 }

@@ -195,3 +195,21 @@ func numbers(n int) (s []string) {
 	}
 	return s
 }
+
+func (r *rig) exclusive(name string) queue.ID {
+	r.t.Helper()
+	return r.change(catalog.DeclareQueue{Vhost: "/", Name: name, Exclusive: true, Owner: r.NextID()}).Queue.ID
+}
+
+// hold has a user get n messages, which it then holds.
+func (r *rig) hold(u *user, id queue.ID, n int) (ps []queue.Pos) {
+	r.t.Helper()
+	for range n {
+		d, _, ok, err := u.l.Get(r.t.Context(), false)
+		if err != nil || !ok {
+			r.t.Fatalf("get from %d: %v %v", id, ok, err)
+		}
+		ps = append(ps, d.Pos)
+	}
+	return ps
+}

@@ -57,8 +57,6 @@ func (s *source) byte() byte {
 	return v
 }
 
-func (s *source) bool() bool { return s.byte() == 1 }
-
 func (s *source) bytes() []byte {
 	n := s.count()
 	v := s.b[:n]
@@ -75,13 +73,6 @@ func (s *source) count() int {
 		return 0
 	}
 	return int(v)
-}
-
-func appendBool(dst []byte, v bool) []byte {
-	if v {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
 }
 
 func appendString(dst []byte, v string) []byte {

@@ -50,8 +50,5 @@ func (q *Queue) Forwarded(ids []uint64, cause dlx.Cause) {
 // Letter is a letter that waits.
 func (q *Queue) Letter(id uint64) (dlx.Letter, bool) { return q.letters.Get(id) }
 
-// FirstLetter is the one that waits longest.
-func (q *Queue) FirstLetter() (dlx.Letter, bool) { return q.letters.First() }
-
 // Letters is how many wait, and the bytes of their bodies.
 func (q *Queue) Letters() (n int, bytes uint64) { return q.letters.Len(), q.letters.Bytes() }

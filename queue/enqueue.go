@@ -16,7 +16,7 @@ type Incoming struct {
 func (q *Queue) Enqueue(id SessionID, seq uint64, in *Incoming) {
 	s, fresh := q.number(id, seq)
 	if s != nil && seq != 0 {
-		q.touch(s)
+		q.touch(s, seq, fresh)
 	}
 	if !fresh {
 		return

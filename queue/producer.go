@@ -22,6 +22,7 @@ type session struct {
 	answer  answer    // to the last numbered command that was no publish
 	holders []*holder // consumers in order of attaching, and the gets; gone ones too while they hold
 	touched bool      // it published: a Confirm is due at the end of this Apply
+	repeat  uint64    // greatest number it published again in this Apply, if it published nothing new; else 0
 	denied  []uint64  // publishes refused in this Apply, told right before the Confirm
 }
 
@@ -120,18 +121,26 @@ func (q *Queue) number(id SessionID, seq uint64) (s *session, fresh bool) {
 	return s, false
 }
 
-// touch makes sure that s gets a Confirm at the end of this Apply.
-func (q *Queue) touch(s *session) {
+// touch makes sure that s gets a Confirm at the end of this Apply, for the repeat
+// seq at least. If there are only repeats it goes no further, though more is known:
+// of those still to come some were refused, and a Confirm that covers them must
+// have told so before.
+func (q *Queue) touch(s *session, seq uint64, fresh bool) {
 	if !s.touched {
-		s.touched = true
+		s.touched, s.repeat = true, seq
 		q.touched = append(q.touched, s)
+	}
+	if fresh {
+		s.repeat = 0
+	} else if s.repeat != 0 {
+		s.repeat = max(s.repeat, seq)
 	}
 }
 
 // again answers a repeat as it was answered before. The Confirm comes at the end.
 func (q *Queue) again(s *session, seq uint64) {
 	if s.wasRefused(seq) {
-		q.touch(s)
+		q.touch(s, seq, false)
 		s.denied = append(s.denied, seq)
 		return
 	}
@@ -190,6 +199,9 @@ func (q *Queue) confirm(s *session) {
 	s.denied = s.denied[:0]
 	e := q.effect(EffectConfirm)
 	e.Session, e.Seq = s.id, s.last
+	if s.repeat != 0 {
+		e.Seq = s.repeat
+	}
 }
 
 // forget drops a session and remembers that it is over.

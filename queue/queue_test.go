@@ -274,3 +274,82 @@ func TestManyHolders(t *testing.T) {
 		t.Errorf("%d slots, %d free", len(r.q.holders), len(r.q.freeSlots))
 	}
 }
+
+// TestReturnedExpire: returned messages that die out of order leave holes in the
+// heap of their lane; holes are swept, and what is left keeps its order.
+func TestReturnedExpire(t *testing.T) {
+	r := newRig(t, nil)
+	r.at(1000, func() {
+		r.attach(bob, ConsumerSpec{Number: 1, Prefetch: 2000})
+		for i := range 1000 {
+			r.publish(1, []int64{NoTTL, int64(1000 + (i*7919)%1000)}[min(i%8, 1)])
+		}
+	})
+	ps := make([]Pos, 0, 1000)
+	for i := range Pos(1000) {
+		ps = append(ps, 1+(i*617)%1000)
+	}
+	r.at(1001, func() {
+		r.q.Detach(bob, 1<<41, 1)
+		r.q.Return(bob, ps, WhyTimeout)
+	})
+	l := &r.q.lanes[0]
+	if len(l.back) < 900 {
+		t.Fatalf("only %d in the heap", len(l.back))
+	}
+	for now := ttl.Stamp(2001); now <= 3001; now += 50 {
+		r.at(now, nil)
+	}
+	if l.dead > 64 && l.dead > len(l.back)/2 {
+		t.Errorf("%d dead of %d", l.dead, len(l.back))
+	}
+	last := Pos(0)
+	for n := uint64(1); n <= 125; n++ {
+		d := r.at(3001, func() { r.q.Get(bob, 1<<42+n, true) }).Effects[0].Delivery
+		if d.Pos <= last || d.Pos%8 != 1 {
+			t.Fatalf("after %d came %d", last, d.Pos)
+		}
+		last = d.Pos
+	}
+	if s := r.q.Stat(); s.Ready != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestUnnumbered: seq 0 is always applied, never answered with a confirm.
+func TestUnnumbered(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.MaxLength, c.Overflow = 2, RejectPublish })
+	out := r.at(1000, func() {
+		for range 3 {
+			r.q.Enqueue(alice, 0, &Incoming{TTL: NoTTL})
+		}
+	})
+	if len(out.Effects) != 0 || r.q.Stat().Ready != 2 || r.q.Counters().Refused != 1 {
+		t.Errorf("%v, %+v", out.Effects, r.q.Stat())
+	}
+}
+
+// TestListings: what management shows.
+func TestListings(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.SingleActive, c.Expires = true, 5000 })
+	r.at(1000, func() {
+		r.attach(alice, ConsumerSpec{Number: 1, Tag: "a", Prefetch: 1})
+		r.q.Attach(bob, 1, ConsumerSpec{Number: 7, Tag: "b", Prefetch: 1})
+		r.q.Attach(3<<32|1, 1, ConsumerSpec{Number: 1})
+		r.q.Enqueue(9, 1, &Incoming{TTL: NoTTL, Body: 3}) // node 0: a queue that dead-letters
+	})
+	cs := r.q.Consumers()
+	if len(cs) != 3 || !cs[0].Active || cs[1].Active || cs[0].Spec.Tag != "a" || cs[0].Unacked != 1 || cs[0].Assigned != 1 || cs[1].Session != bob {
+		t.Errorf("%+v", cs)
+	}
+	if in := r.q.Incarnations(); len(in) != 2 || in[0] != 1 || in[1] != 3 {
+		t.Errorf("incarnations %v", in)
+	}
+	if r.q.Epoch() != 1 || r.q.Sessions() != 4 || r.q.UnackedBytes() != 3 || r.q.Lease().Term != 5000 || r.q.Gone() != GoneNot {
+		t.Error(r.q.Epoch(), r.q.Sessions(), r.q.UnackedBytes(), r.q.Lease(), r.q.Gone())
+	}
+	r.at(1000, func() { r.q.NodesBefore(4) })
+	if in := r.q.Incarnations(); len(in) != 0 || r.q.Sessions() != 1 {
+		t.Errorf("after NodesBefore: %v, %d sessions", in, r.q.Sessions())
+	}
+}

@@ -167,7 +167,9 @@ type Session interface {
 }
 
 // Lane is one session's road to one queue. Calls of one lane come from one
-// goroutine at a time, and take effect in the order of the calls. Methods
+// goroutine at a time, and take effect in the order of the calls; Credit, Load,
+// Release and Return may come from another at the same time, the one that writes
+// to the client. Methods
 // without a context do not wait for the log, but for room when a bound is full.
 type Lane interface {
 	Queue() ID

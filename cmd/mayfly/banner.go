@@ -12,6 +12,9 @@ func (b *broker) banner() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "\nMayfly %s is ready: node %s, on its own.\n\n", version, b.c.node.Name)
 	fmt.Fprintf(&s, "  AMQP   %s\n  data   %s\n", b.addresses(), b.c.node.DataDir)
+	if b.manage != nil {
+		fmt.Fprintf(&s, "  manage http://%s/api/\n", b.manage.address())
+	}
 	if b.c.listen != "off" {
 		fmt.Fprintf(&s, "  try    mayfly bench publish --url %s\n", clientURL(b.listeners[0].Addr().String(), b.c.defaultUser, b.c.defaultPass, b.c.defaultVhost))
 	}

@@ -108,6 +108,7 @@ func benchFlags() (*flag.FlagSet, *benchText) {
 	fs.IntVar(&o.Window, "window", 3000, "publishes not yet confirmed, over all queues")
 	fs.IntVar(&o.Prefetch, "prefetch", 1000, "deliveries not yet acknowledged of a consumer; 0 = no limit")
 	fs.IntVar(&o.Queues, "queues", 1, "queues side by side, one publisher each and one consumer if there are any")
+	fs.IntVar(&o.Sample, "sample", 500, "queues that get a message, one after the other")
 	fs.IntVar(&o.Rate, "rate", 500, "messages a second")
 	fs.DurationVar(&o.Duration, "duration", 10*time.Second, "of the measured phase, or until the first message expires")
 	fs.StringVar(&o.Type, "type", "", "x-queue-type of the queues; the broker's default when empty")

@@ -65,12 +65,12 @@ func TestDefinitionsRefused(t *testing.T) {
 	} {
 		file := write(t, dir+"/"+row.name+".json", row.text)
 		code, said := refused(t, "--data-dir", dir+"/"+row.name+".d", "--set", "definitions.load="+file)
-		if code != exitSoftware || !strings.Contains(said, "definitions.load") || !strings.Contains(said, row.want) {
+		if code != exitConfig || !strings.Contains(said, "definitions.load") || !strings.Contains(said, row.want) {
 			t.Errorf("%s: code %d, want %q in:\n%s", row.name, code, row.want, said)
 		}
 	}
 	code, said := refused(t, "--data-dir", dir+"/d", "--set", "definitions.load="+dir+"/gone.json")
-	if code != exitSoftware || !strings.Contains(said, "gone.json") {
+	if code != exitConfig || !strings.Contains(said, "gone.json") {
 		t.Errorf("no file: code %d, %s", code, said)
 	}
 	file := write(t, dir+"/policy.json", policy)

@@ -19,6 +19,7 @@ var flagKeys = []struct{ flag, value, key, help string }{
 	{"data-dir", "DIR", "node.data_dir", "where everything is kept"},
 	{"node-name", "NAME", "node.name", "name of this node"},
 	{"amqp", "ADDR", "amqp.listen", "address for clients, host:port, or off"},
+	{"management", "ADDR", "management.listen", "address of the management API, host:port, or off"},
 	{"log-level", "LEVEL", "log.level", "debug, info, warn or error"},
 	{"log-format", "FORMAT", "log.format", "text or json"},
 }
@@ -26,7 +27,6 @@ var flagKeys = []struct{ flag, value, key, help string }{
 // unbuilt are flags of the whole design whose parts this release has not; they
 // accept the values that ask for nothing, and refuse the others.
 var unbuilt = []struct{ flag, accepts, means string }{
-	{"management", "off", "the management listener"},
 	{"metrics", "off", "the metrics listener"},
 	{"cluster", "off", "the listener between nodes"},
 	{"gossip", "off", "the gossip listener"},
@@ -67,7 +67,7 @@ func parseServerFlags(args []string) (serverFlags, error) {
 }
 
 func serverUsage(w io.Writer) {
-	fmt.Fprint(w, "Usage: mayfly server [flags]\n\nRuns one node. Without flags it is a complete broker: AMQP on port 5672, user guest\nwith password guest from this machine.\n\n")
+	fmt.Fprint(w, "Usage: mayfly server [flags]\n\nRuns one node. Without flags it is a complete broker: AMQP on port 5672, the\nmanagement API on port 15672, user guest with password guest from this machine.\n\n")
 	line := func(flag, help string) { fmt.Fprintf(w, "  %-25s %s\n", flag, help) }
 	for _, k := range flagKeys {
 		line("--"+k.flag+" "+k.value, k.help)
@@ -105,8 +105,12 @@ func runServer(args []string, out, errs io.Writer) int {
 
 func exitCode(err error) int {
 	var broken *storageError
-	if errors.As(err, &broken) {
+	var wrong *configError
+	switch {
+	case errors.As(err, &broken):
 		return exitIO
+	case errors.As(err, &wrong):
+		return exitConfig
 	}
 	return exitSoftware
 }

@@ -26,14 +26,14 @@ const stopLimit = 2 * time.Second
 // code and what it said.
 func refused(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	path, err := binary()
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, path, append([]string{"server", "--amqp", "127.0.0.1:0", "--log-level", "warn"}, args...)...)
+	cmd := exec.CommandContext(ctx, path, append([]string{"server", "--amqp", "127.0.0.1:0", "--management", "off", "--log-level", "warn"}, args...)...)
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err == nil || ctx.Err() != nil {
 		t.Fatalf("server %v: %v, %v\n%s", args, err, ctx.Err(), errs.String())
@@ -107,6 +107,7 @@ func TestStartIsRefused(t *testing.T) {
 		want string
 	}{
 		{"address taken", []string{"--data-dir", dir + "/a", "--amqp", l.Addr().String()}, exitSoftware, "amqp.listen"},
+		{"management address taken", []string{"--data-dir", dir + "/m", "--management", l.Addr().String()}, exitSoftware, "management.listen"},
 		{"data directory is a file", []string{"--data-dir", file}, exitSoftware, file},
 		{"no data directory", []string{"--data-dir", ""}, exitSoftware, "data directory is not set"},
 		{"certificate missing", []string{"--data-dir", dir + "/b", "--set", "amqp.tls.listen=127.0.0.1:0", "--set", "amqp.tls.cert=gone.pem", "--set", "amqp.tls.key=gone.key"}, exitConfig, "amqp.tls.cert"},

@@ -33,7 +33,7 @@ func TestCommandLines(t *testing.T) {
 		{"server --help", exitOK, "Usage: mayfly server", ""},
 		{"server --nope", exitUsage, "", "-nope"},
 		{"server now", exitUsage, "", `unexpected argument "now"`},
-		{"server --management :15672", exitUsage, "", "the management listener is not built yet, only off"},
+		{"server --management 15672", exitConfig, "", "want host:port"},
 		{"server --metrics :15692", exitUsage, "", "the metrics listener is not built yet, only off"},
 		{"server --cluster :25672", exitUsage, "", "the listener between nodes is not built yet"},
 		{"server --gossip :25673", exitUsage, "", "the gossip listener is not built yet"},

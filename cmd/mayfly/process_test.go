@@ -13,8 +13,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// binary is `mayfly`, built once for the tests that run it as a process.
-var binary = sync.OnceValues(func() (string, error) {
+// program is `mayfly`, built once for the tests that run it as a process.
+var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "mayfly-bin")
 	if err != nil {
 		return "", err
@@ -29,7 +29,7 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := binary(); err == nil {
+	if path, err := program(); err == nil {
 		os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)
@@ -48,7 +48,7 @@ type process struct {
 // startProcess runs `mayfly server` on dir and waits until it serves.
 func startProcess(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	path, err := binary()
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func startProcess(t *testing.T, dir string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, dir: dir, log: log, done: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"server", "--data-dir", dir, "--amqp", "127.0.0.1:0", "--log-level", "warn"}, args...)...)
+	p.cmd = exec.Command(path, append([]string{"server", "--data-dir", dir, "--amqp", "127.0.0.1:0", "--management", "off", "--log-level", "warn"}, args...)...)
 	p.cmd.Stderr = log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

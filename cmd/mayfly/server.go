@@ -14,6 +14,7 @@ import (
 	"runtime/pprof"
 	"strings"
 	"syscall"
+	"time"
 
 	"mayfly/admin"
 	"mayfly/amqp"
@@ -21,6 +22,7 @@ import (
 	"mayfly/cluster/storage"
 	"mayfly/fsm/catalog"
 	"mayfly/internal/clock"
+	"mayfly/internal/password"
 )
 
 // storageError is a disk that failed, or whose data cannot be trusted.
@@ -28,6 +30,15 @@ type storageError struct{ err error }
 
 func (e *storageError) Error() string { return "storage failed: " + e.err.Error() }
 func (e *storageError) Unwrap() error { return e.err }
+
+// configError is a setting that names what cannot be used.
+type configError struct{ err error }
+
+func (e *configError) Error() string { return e.err.Error() }
+func (e *configError) Unwrap() error { return e.err }
+
+// importTimeout bounds the import of a definitions file.
+const importTimeout = time.Minute
 
 // serve runs a node until a signal or a storage failure ends it. What a person at
 // a terminal should see goes to banner.
@@ -83,7 +94,7 @@ func serve(c *config, log *slog.Logger, banner io.Writer) error {
 func seedCommand(c *config) (catalog.Command, error) {
 	seed, err := admin.Seed(c.defaultVhost, c.defaultUser, c.defaultPass)
 	if err != nil {
-		return nil, fmt.Errorf("auth.default_user: %w", err)
+		return nil, &configError{fmt.Errorf("auth.default_user: %w", err)}
 	}
 	return seed, nil
 }
@@ -95,6 +106,7 @@ type broker struct {
 	server    *amqp.Server
 	health    *health
 	listeners []net.Listener
+	manage    *management // nil when it is off
 	log       *slog.Logger
 }
 
@@ -105,7 +117,9 @@ func newBroker(c *config, node *cluster.Node, log *slog.Logger) (*broker, error)
 			return nil, err
 		}
 	}
-	server, err := amqp.New(node, c.amqp, log)
+	opts := c.amqp
+	opts.Verifier = password.NewVerifier(password.Options{Clock: opts.Clock})
+	server, err := amqp.New(node, opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +129,11 @@ func newBroker(c *config, node *cluster.Node, log *slog.Logger) (*broker, error)
 			go server.Recheck()
 		}
 	})
-	if err := b.listen(); err != nil {
+	err = b.listen()
+	if err == nil && c.manage != "off" {
+		b.manage, err = startManagement(c.manage, node, server, opts, log)
+	}
+	if err != nil {
 		b.closeListeners()
 		return nil, err
 	}
@@ -167,6 +185,9 @@ func (b *broker) writeEndpoints() error {
 	for i, l := range b.listeners {
 		ends[names[i]] = l.Addr().String()
 	}
+	if b.manage != nil {
+		ends["management"] = b.manage.address()
+	}
 	data, err := json.MarshalIndent(ends, "", "  ")
 	if err != nil {
 		return err
@@ -191,6 +212,9 @@ func (b *broker) stop(signals <-chan os.Signal) error {
 		}
 	}
 	b.health.stop()
+	if b.manage != nil {
+		b.manage.stop()
+	}
 	err := b.server.Shutdown(ctx)
 	os.Remove(filepath.Join(b.c.node.DataDir, "endpoints.json"))
 	return errors.Join(err, b.node.Stop())
@@ -201,20 +225,20 @@ func (b *broker) stop(signals <-chan os.Signal) error {
 func importDefinitions(c *config, node *cluster.Node) error {
 	data, err := os.ReadFile(c.definitions)
 	if err != nil {
-		return fmt.Errorf("definitions.load: %w", err)
+		return &configError{fmt.Errorf("definitions.load: %w", err)}
 	}
 	batch, err := admin.ParseDefinitions(data, admin.ImportOptions{SkipUnsupported: c.skipUnsupported, View: node.View()})
 	if err != nil {
-		return fmt.Errorf("definitions.load %s: %w", c.definitions, err)
+		return &configError{fmt.Errorf("definitions.load %s: %w", c.definitions, err)}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.shutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), importTimeout)
 	defer cancel()
 	o, err := node.Change(ctx, batch)
 	if err != nil {
 		return fmt.Errorf("definitions.load %s: %w", c.definitions, err)
 	}
 	if o.Code != 0 {
-		return fmt.Errorf("definitions.load %s: %s", c.definitions, o.Text)
+		return &configError{fmt.Errorf("definitions.load %s: %s", c.definitions, o.Text)}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ type config struct {
 	listen  string
 	tls     tlsFiles
 	tlsAddr string
+	manage  string // address of the management listener, or off
 
 	defaultUser, defaultPass, defaultVhost string
 	definitions                            string
@@ -63,6 +64,7 @@ var settings = []setting{
 	{"amqp.default_prefetch", "0", "prefetch of channels that send no basic.qos; 0 = no limit", integer(func(c *config, n int) { c.amqp.DefaultPrefetch = uint16(n) }, 0, 65535)},
 	{"amqp.compat.product", "Mayfly", "product name that clients are told, for those that insist on one", str(func(c *config) *string { return &c.amqp.Product })},
 	{"amqp.compat.version", "", "version that clients are told; Mayfly's own when empty", str(func(c *config) *string { return &c.amqp.Version })},
+	{"management.listen", ":15672", "address of the management API (HTTP), or off", address(func(c *config) *string { return &c.manage })},
 	{"queue.consumer_timeout", "30m", "longest time a delivery may stay unacknowledged before its channel is closed; 0s = for ever", duration(func(c *config) *time.Duration { return &c.amqp.ConsumerTimeout })},
 	{"auth.mechanisms", "PLAIN,AMQPLAIN,EXTERNAL", "ways to log in, in the order they are offered; ANONYMOUS is another", words(func(c *config) *[]string { return &c.amqp.Mechanisms })},
 	{"auth.loopback_users", "guest", "users that may log in from this machine only", words(func(c *config) *[]string { return &c.amqp.LoopbackUsers })},
@@ -81,7 +83,7 @@ var settings = []setting{
 	{"shutdown.client_wait", "1s", "how long clients have to answer that the server goes, before their connections are cut", duration(func(c *config) *time.Duration { return &c.amqp.ShutdownWait })},
 	{"shutdown.timeout", "20s", "longest time that stopping takes", duration(func(c *config) *time.Duration { return &c.shutdownTimeout })},
 	{"storage.segment_size", "64MiB", "size of a log file", bytesize(func(c *config) *int64 { return &c.node.Storage.SegmentSize })},
-	{"storage.cache", "64MiB", "memory for the newest messages and those just read back", bytesize(func(c *config) *int64 { return &c.node.Storage.CacheBytes })},
+	{"storage.cache", "32MiB", "memory for the newest messages and those just read back", bytesize(func(c *config) *int64 { return &c.node.Storage.CacheBytes })},
 	{"debug.cpu_profile", "", "file that a CPU profile of the whole run is written to, for go tool pprof; none when empty", str(func(c *config) *string { return &c.cpuProfile })},
 }
 

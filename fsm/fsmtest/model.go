@@ -52,6 +52,7 @@ type msg struct {
 }
 
 type sess struct {
+	repeat  uint64 // greatest number published again in this entry, if nothing new was
 	id      queue.SessionID
 	last    uint64
 	refused map[uint64]bool
@@ -113,7 +114,11 @@ func (m *Model) confirm(s *sess) {
 		m.emit(queue.Effect{Kind: queue.EffectRefused, Session: s.id, Seq: seq, Refusal: queue.RefusedFull})
 	}
 	s.denied = nil
-	m.emit(queue.Effect{Kind: queue.EffectConfirm, Session: s.id, Seq: s.last})
+	upTo := s.last
+	if s.repeat != 0 { // nothing new came: no further than what came again
+		upTo = s.repeat
+	}
+	m.emit(queue.Effect{Kind: queue.EffectConfirm, Session: s.id, Seq: upTo})
 }
 
 func (m *Model) inUse() bool {

@@ -44,8 +44,17 @@ func (m *Model) numbered(c *Command) {
 		s = &sess{id: c.Session, refused: map[uint64]bool{}}
 		m.sessions[c.Session] = s
 	}
-	if c.Op == Publish && !slices.Contains(m.touched, s) {
-		m.touched = append(m.touched, s)
+	if c.Op == Publish || c.Seq <= s.last && s.refused[c.Seq] {
+		first := !slices.Contains(m.touched, s)
+		if first {
+			m.touched = append(m.touched, s)
+			s.repeat = c.Seq
+		}
+		if c.Seq > s.last {
+			s.repeat = 0
+		} else if s.repeat != 0 {
+			s.repeat = max(s.repeat, c.Seq)
+		}
 	}
 	if c.Seq <= s.last {
 		m.repeat(s, c.Seq)

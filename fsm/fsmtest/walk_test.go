@@ -7,6 +7,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "walk this seed alone")
+	first = flag.Uint64("first", 1, "first seed to walk")
 	walks = flag.Int("walks", 60, "seeds to walk")
 	steps = flag.Int("steps", 600, "entries per walk")
 )
@@ -15,7 +16,7 @@ var (
 // seeds snapshot and restore the second machine before every entry (style.md 10,
 // reliability.md 3.1). Replay one with -seed.
 func TestWalk(t *testing.T) {
-	from, to := uint64(1), uint64(*walks)
+	from, to := *first, *first+uint64(*walks)-1
 	if *seed != 0 {
 		from, to = *seed, *seed
 	}

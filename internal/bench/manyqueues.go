@@ -68,8 +68,8 @@ func touch(ctx context.Context, o Options, l *link) (*Percentiles, error) {
 		return nil, fmt.Errorf("confirm.select: %w", err)
 	}
 	var took []time.Duration
-	step := max(1, o.Count/500)
-	for i := 0; i < o.Count; i += step {
+	step := max(1, o.Count/o.Sample)
+	for i := 0; i < o.Count && len(took) < o.Sample; i += step {
 		start := time.Now()
 		c, err := l.ch.PublishWithDeferredConfirmWithContext(ctx, "", queueName(i), false, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: make([]byte, o.Size)})
 		if err != nil {

@@ -21,6 +21,7 @@ type Options struct {
 	Window    int           // publishes not yet confirmed, in all
 	Prefetch  int           // of each consumer
 	Queues    int           // side by side
+	Sample    int           // queues that manyqueues publishes to
 	Rate      int           // messages a second (latency)
 	Duration  time.Duration // of a paced or idle phase
 	Type      string        // x-queue-type; empty = the broker's default
@@ -42,7 +43,7 @@ var Scenarios = []Scenario{
 	{"pubcon", "publish with confirms and consume with acks at the same time", []string{"count", "size", "window", "queues", "prefetch"}, runPubcon},
 	{"latency", "end-to-end and confirm latency at a fixed rate", []string{"rate", "duration", "size", "window", "prefetch"}, runLatency},
 	{"backlog", "fill a queue without consumers, then drain it", []string{"count", "size", "window", "prefetch", "keep"}, runBacklog},
-	{"manyqueues", "declare many queues, let them idle, publish to a sample", []string{"count", "size", "duration", "keep"}, runManyQueues},
+	{"manyqueues", "declare many queues, let them idle, publish to a sample", []string{"count", "sample", "size", "duration", "keep"}, runManyQueues},
 	{"burst", "messages that all expire at one moment: how late they are dead-lettered", []string{"count", "size", "window", "prefetch", "duration"}, runBurst},
 	{"decreasing", "each message expires before those in front of it: how late they are dead-lettered", []string{"count", "size", "window", "prefetch", "duration"}, runDecreasing},
 }
@@ -100,6 +101,8 @@ func (o *Options) Validate() error {
 		return errors.New("prefetch is from 0 (no limit) to 65535")
 	case o.Rate < 1 || o.Rate > maxRate:
 		return fmt.Errorf("rate is from 1 to %d messages a second", maxRate)
+	case o.Sample < 1:
+		return errors.New("sample is at least 1")
 	case o.Duration < 0:
 		return errors.New("duration is not negative")
 	}

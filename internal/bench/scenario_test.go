@@ -11,7 +11,7 @@ import (
 )
 
 func valid() Options {
-	return Options{URLs: []string{"amqp://127.0.0.1:1/"}, Count: 1, Size: minBody, Window: 1, Prefetch: 1, Queues: 1, Rate: 1}
+	return Options{URLs: []string{"amqp://127.0.0.1:1/"}, Count: 1, Size: minBody, Window: 1, Prefetch: 1, Queues: 1, Sample: 1, Rate: 1}
 }
 
 func TestValidate(t *testing.T) {
@@ -30,6 +30,7 @@ func TestValidate(t *testing.T) {
 		{"too large", func(o *Options) { o.Size = maxBody + 1 }, "size"},
 		{"prefetch beyond the protocol", func(o *Options) { o.Prefetch = 65536 }, "prefetch"},
 		{"prefetch below zero", func(o *Options) { o.Prefetch = -1 }, "prefetch"},
+		{"no sample", func(o *Options) { o.Sample = 0 }, "sample"},
 		{"no rate", func(o *Options) { o.Rate = 0 }, "rate"},
 		{"duration below zero", func(o *Options) { o.Duration = -1 }, "duration"},
 	} {

@@ -9,7 +9,7 @@ bin=$(realpath "${1:-bin/mayfly}")
 rounds=${ROUNDS:-2} count=${COUNT:-300000} sizes=${SIZES:-1024}
 scenarios=${SCENARIOS:-publish pubcon latency backlog manyqueues}
 data=$(mktemp -d)
-"$bin" server --data-dir "$data" --amqp 127.0.0.1:0 --log-level warn 2> "$data/log" &
+"$bin" server --data-dir "$data" --amqp 127.0.0.1:0 --management off --log-level warn 2> "$data/log" &
 pid=$!
 trap 'kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; rm -rf "$data"' EXIT
 for _ in $(seq 100); do

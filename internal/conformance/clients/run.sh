@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 url=${MAYFLY_TEST_URL:-}
 if [ -z "$url" ]; then
   data=$(mktemp -d)
-  "$bin" server --data-dir "$data" --amqp 127.0.0.1:0 --log-level warn 2> "$data/log" &
+  "$bin" server --data-dir "$data" --amqp 127.0.0.1:0 --management off --log-level warn 2> "$data/log" &
   pid=$!
   trap 'kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; rm -rf "$data"' EXIT
   for _ in $(seq 100); do
