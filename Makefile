@@ -26,7 +26,10 @@ check: ## format, vet, tests on the tree, unit tests, scenarios, crash points
 race: ## race detector where goroutines meet
 	$(GO) test -race -timeout 300s ./cluster/... ./amqp/ ./internal/password
 
-e2e: build ## a real server: command line, conformance suite, crash runs, stock clients
+clients: ## install the stock clients of other languages that are missing
+	internal/conformance/clients/install.sh
+
+e2e: build clients ## a real server: command line, conformance suite, crash runs, stock clients
 	$(GO) test -timeout 400s ./cmd/mayfly ./internal/conformance
 	internal/conformance/clients/run.sh $(BIN)
 
@@ -54,4 +57,4 @@ microbench: ## benchmarks beside the code, with allocations
 gen: ## regenerate the AMQP methods
 	$(GO) generate ./...
 
-.PHONY: help build run test check race e2e oracle suite-amqp091 kills fuzz bench bench-compare microbench gen
+.PHONY: help build run test check race clients e2e oracle suite-amqp091 kills fuzz bench bench-compare microbench gen

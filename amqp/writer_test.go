@@ -94,7 +94,7 @@ func TestWriterFailure(t *testing.T) {
 // A channel that asks for a turn and ends at the same time gets its close-ok out,
 // however the two fall together with the writer's turn.
 func TestWriterFinishesChannels(t *testing.T) {
-	const channels = 100_000
+	const channels = 10_000
 	g := &gatedSocket{}
 	w := newWriter(g, func(error) {})
 	go w.run()

@@ -82,6 +82,7 @@ type Node struct {
 	lock       io.Closer
 
 	onView atomic.Pointer[func(auth bool)]
+	joined atomic.Bool // the catalogue's log is replayed: what it says now is new
 }
 
 // Start opens the data directory, the catalogue and every queue that has a log,
@@ -179,10 +180,16 @@ func (n *Node) join() error {
 	return nil
 }
 
-// reopen opens the groups that have a log, and removes logs that the catalogue
-// no longer knows (a deletion that a crash cut short).
+// reopen opens the groups that have a log or a lease, and removes logs that the
+// catalogue no longer knows (a deletion that a crash cut short).
 func (n *Node) reopen() {
+	n.joined.Store(true) // before the look: a queue declared since is openLeased's
 	v := n.View()
+	for q := range v.Queues() {
+		if q.Config.Expires >= 0 {
+			n.openLeased(q.ID) // nobody may have used it: then it has no log yet
+		}
+	}
 	for _, id := range n.engine.Groups() {
 		if v.QueueByID(queue.ID(id)) == nil {
 			if err := n.engine.Remove(id); err != nil {
@@ -297,8 +304,12 @@ func (n *Node) group(id queue.ID) *group {
 }
 
 // openLeased opens the group of a fresh queue with x-expires: its lease runs from
-// the declare, and only an open group has a clock.
+// the declare, and only an open group has a clock. Declarations that are
+// replayed at the start find no node to open a group in; reopen sees to them.
 func (n *Node) openLeased(id queue.ID) {
+	if !n.joined.Load() {
+		return
+	}
 	n.later(func() {
 		g := n.group(id)
 		g.mu.Lock()
