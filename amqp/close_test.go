@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -427,6 +428,17 @@ func TestChecklist20PublishesBeforeClose(t *testing.T) {
 
 func TestServeAfterShutdown(t *testing.T) {
 	r := newRig(t, nil)
+	nc, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := io.WriteString(nc, wire.ProtocolHeader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Read(make([]byte, 1)); err != nil { // an answer: Serve has taken the listener over
+		t.Fatal(err)
+	}
 	if err := r.srv.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
