@@ -37,7 +37,7 @@ type bodies interface {
 type phase uint8
 
 const (
-	dormant phase = iota // never opened: nothing is in its log yet
+	dormant phase = iota // not opened yet; unless kept, nothing is in its log
 	opening
 	led    // this node leads it; entries are proposed
 	gone   // deleted from the catalogue
@@ -69,6 +69,7 @@ type group struct {
 	work     sync.Cond // the proposer waits: something to propose, and allowed to
 	room     sync.Cond // publishers wait: the pending bytes fell
 	phase    phase
+	kept     bool  // it has a log from before the start
 	err      error // why it failed
 	pending  pending
 	redo     []batch // failed in flight, waiting for the rest of the flight
@@ -158,7 +159,13 @@ func (g *group) waitGone(ctx context.Context) error {
 	}
 }
 
-// start makes a dormant group open, once. The caller holds mu.
+func (g *group) start() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.startLocked()
+}
+
+// startLocked makes a dormant group open, once. The caller holds mu.
 func (g *group) startLocked() {
 	if g.phase != dormant || g.stopped {
 		return

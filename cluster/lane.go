@@ -239,9 +239,9 @@ func (l *lane) idleAndEmpty() (bool, error) {
 	g := l.g
 	g.mu.Lock()
 	idle := l.batch == 0 || l.batch < g.applied
-	ph, h := g.phase, g.host
+	ph, h, kept := g.phase, g.host, g.kept
 	g.mu.Unlock()
-	if !idle || ph != led && ph != dormant {
+	if !idle || ph != led && (ph != dormant || kept) {
 		return false, nil
 	}
 	q := g.node.View().QueueByID(g.id)
@@ -271,7 +271,7 @@ func (l *lane) Purge(ctx context.Context) (uint64, error) {
 func (l *lane) untouched() bool {
 	l.g.mu.Lock()
 	defer l.g.mu.Unlock()
-	return l.g.phase == dormant
+	return l.g.phase == dormant && !l.g.kept
 }
 
 // touch renews the lease: Stat is asked by declares, and those are use.
@@ -293,6 +293,7 @@ func (l *lane) Stat(ctx context.Context) (queue.Stat, error) {
 	if l.untouched() {
 		return queue.Stat{}, nil
 	}
+	g.start()
 	if err := g.waitLed(ctx); err != nil {
 		return queue.Stat{}, err
 	}

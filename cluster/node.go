@@ -75,6 +75,7 @@ type Node struct {
 	mu     sync.RWMutex
 	groups map[queue.ID]*group
 
+	reopened   chan struct{}   // closed by openAll
 	ctx        context.Context // ends when the node stops
 	cancel     context.CancelFunc
 	background sync.WaitGroup
@@ -91,7 +92,7 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{opts: o, log: o.Logger, clock: o.Clock, groups: map[queue.ID]*group{}}
+	n := &Node{opts: o, log: o.Logger, clock: o.Clock, groups: map[queue.ID]*group{}, reopened: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.open(); err != nil {
 		n.cancel()
@@ -190,19 +191,43 @@ func (n *Node) reopen() {
 			n.openLeased(q.ID) // nobody may have used it: then it has no log yet
 		}
 	}
+	var kept []*group
 	for _, id := range n.engine.Groups() {
-		if v.QueueByID(queue.ID(id)) == nil {
-			if err := n.engine.Remove(id); err != nil {
-				n.log.Warn("log of a deleted queue not removed", "group", id, "err", err)
-			}
-			continue
+		if v.QueueByID(queue.ID(id)) != nil {
+			g := n.group(queue.ID(id))
+			g.mu.Lock()
+			g.kept = true // before anybody can ask it
+			g.mu.Unlock()
+			kept = append(kept, g)
+		} else if err := n.engine.Remove(id); err != nil {
+			n.log.Warn("log of a deleted queue not removed", "group", id, "err", err)
 		}
-		g := n.group(queue.ID(id))
-		g.mu.Lock()
-		g.startLocked()
-		g.mu.Unlock()
 	}
+	n.later(func() { n.openAll(kept) })
 }
+
+// reopening is how many groups are opened side by side at the start. One that is
+// asked for is opened at once, out of turn.
+const reopening = 64
+
+// openAll opens groups and closes Reopened when all of them lead, or never will.
+func (n *Node) openAll(groups []*group) {
+	slots := make(chan struct{}, reopening)
+	var wg sync.WaitGroup
+	for _, g := range groups {
+		slots <- struct{}{}
+		g.start()
+		wg.Go(func() {
+			g.waitLed(n.ctx) // one that failed has said so itself
+			<-slots
+		})
+	}
+	wg.Wait()
+	close(n.reopened)
+}
+
+// Reopened is closed when every queue that had a log at the start is open.
+func (n *Node) Reopened() <-chan struct{} { return n.reopened }
 
 // View is the catalogue as applied here.
 func (n *Node) View() *catalog.View { return n.cat.view.Load() }
@@ -311,10 +336,7 @@ func (n *Node) openLeased(id queue.ID) {
 		return
 	}
 	n.later(func() {
-		g := n.group(id)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.startLocked()
+		n.group(id).start()
 	})
 }
 

@@ -66,9 +66,9 @@ func poll(f func() (int64, bool)) (int64, bool) {
 	}
 }
 
-// settle answers the resident memory once it is at most enough, or has not fallen
-// for some seconds, or has had its time.
-func (p *process) settle(enough int64) int64 {
+// settle answers the resident memory once it has not fallen for some seconds, or
+// has had its time.
+func (p *process) settle() int64 {
 	p.t.Helper()
 	const calm = 60 // looks in a row
 	least, same := p.status("VmRSS"), 0
@@ -77,7 +77,7 @@ func (p *process) settle(enough int64) int64 {
 		if same++; n < least {
 			least, same = n, 0
 		}
-		return n, n <= enough || same >= calm
+		return n, same >= calm
 	})
 	return least
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -74,6 +75,10 @@ func serve(c *config, log *slog.Logger, banner io.Writer) error {
 	if err != nil {
 		return errors.Join(err, node.Stop())
 	}
+	go func() {
+		<-node.Reopened()
+		debug.FreeOSMemory() // replaying the logs left garbage of many times what is kept
+	}()
 	log.Info("mayfly is ready", "version", version, "node", c.node.Name, "data_dir", c.node.DataDir, "amqp", b.addresses())
 	if isTerminal(banner) {
 		fmt.Fprint(banner, b.banner())
