@@ -23,7 +23,7 @@ const (
 	// A snapshot is taken when it would free this much, or a multiple of what the
 	// snapshot itself takes, or when a restart would replay this much.
 	freeBytes          = 64 << 20
-	replayBytes        = 512 << 20
+	replayBytes        = 256 << 20
 	replayEntries      = 128 << 10
 	snapshotRatio      = 4
 	snapshotPerMessage = 24 // bytes, about

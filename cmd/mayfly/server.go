@@ -41,6 +41,9 @@ func (e *configError) Unwrap() error { return e.err }
 // importTimeout bounds the import of a definitions file.
 const importTimeout = time.Minute
 
+// startGCPercent is the collector's pace until the queues are open.
+const startGCPercent = 20
+
 // serve runs a node until a signal or a storage failure ends it. What a person at
 // a terminal should see goes to banner.
 func serve(c *config, log *slog.Logger, banner io.Writer) error {
@@ -64,6 +67,9 @@ func serve(c *config, log *slog.Logger, banner io.Writer) error {
 		return err
 	}
 	c.node.Logger, c.node.Clock, c.node.Seed = log, clock.Real, seed
+	// Replaying the logs leaves garbage of many times what is kept, and what is
+	// kept holds few pointers: collecting often costs little here.
+	gcPercent := debug.SetGCPercent(startGCPercent)
 	node, err := cluster.Start(c.node)
 	if errors.Is(err, storage.ErrDamaged) {
 		return &storageError{err}
@@ -77,7 +83,8 @@ func serve(c *config, log *slog.Logger, banner io.Writer) error {
 	}
 	go func() {
 		<-node.Reopened()
-		debug.FreeOSMemory() // replaying the logs left garbage of many times what is kept
+		debug.SetGCPercent(gcPercent)
+		debug.FreeOSMemory()
 	}()
 	log.Info("mayfly is ready", "version", version, "node", c.node.Name, "data_dir", c.node.DataDir, "amqp", b.addresses())
 	if isTerminal(banner) {
