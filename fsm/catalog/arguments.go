@@ -65,6 +65,25 @@ var queueArgs = [...]queueArg{
 
 const streamPrefix = "x-stream-" // all of them belong to streams (A-59)
 
+// unbuilt are arguments whose meaning no machine has yet, with the value that asks
+// for nothing. They are refused: a client that relies on one must not be told ok.
+var unbuilt = [...]struct{ key, harmless string }{
+	{"x-consumer-timeout", ""},
+	{"x-consumer-disconnected-timeout", ""},
+	{"x-delayed-retry-type", "disabled"},
+	{"x-idle-mode", "consumers"},
+	{"x-dead-letter-max-pending", "0"},
+}
+
+func unbuiltKey(args wire.Table) string {
+	for _, u := range unbuilt {
+		if v, ok := args.Get(u.key); ok && v.Text() != u.harmless {
+			return u.key
+		}
+	}
+	return ""
+}
+
 func (a *queueArg) foreignTo(named string) bool {
 	switch named {
 	case typeClassic:
@@ -105,6 +124,9 @@ func CheckQueueArgs(vhost, name string, durable, autoDelete, exclusive bool, arg
 		if a.key == dlrkKey && !hasDLX {
 			return queue.Config{}, invalidArg(dlrkKey, res, "routing_key_but_no_dlx_defined")
 		}
+	}
+	if key := unbuiltKey(args); key != "" {
+		return queue.Config{}, invalidArg(key, res, `"not supported by this release"`)
 	}
 	named := typeNamed(args)
 	if key := foreignKey(named, args); key != "" {
