@@ -42,6 +42,9 @@ suite-amqp091: build ## amqp091-go's own integration suite against mayfly server
 kills: ## 200 times kill -9 under load: SEED=n repeats a run
 	MAYFLY_KILLS=200 MAYFLY_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run TestKill9UnderLoad ./cmd/mayfly
 
+mutations: ## 100,000 mutations of recorded sessions, 10,000 half-open connections: SEED=n repeats a run
+	MAYFLY_MUTATIONS=100000 MAYFLY_HALF_OPEN=10000 MAYFLY_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestMutations|TestHalfOpen' ./cmd/mayfly
+
 fuzz: ## every fuzz target for T (default 30s each)
 	internal/scripts/fuzz.sh $(T)
 
@@ -57,4 +60,4 @@ microbench: ## benchmarks beside the code, with allocations
 gen: ## regenerate the AMQP methods
 	$(GO) generate ./...
 
-.PHONY: help build run test check race clients e2e oracle suite-amqp091 kills fuzz bench bench-compare microbench gen
+.PHONY: help build run test check race clients e2e oracle suite-amqp091 kills mutations fuzz bench bench-compare microbench gen
