@@ -279,15 +279,33 @@ func (p *process) checkLog() {
 	}
 }
 
-// checkGoroutines ends the server with a list of its goroutines: none may serve a
-// connection any more.
+// checkGoroutines ends the server with a list of its goroutines: none may wait for
+// a connection that is gone. One that is running is on its way out: the socket is
+// closed before the last goroutine returns.
 func (p *process) checkGoroutines() {
 	p.t.Helper()
 	before := len(p.logText())
 	p.awaitSockets(0)
+	// Clean-up goes through the log. Sessions of our own that went through it as
+	// well come behind whatever is still under way.
+	for range 3 {
+		c := p.connect()
+		ch, err := c.Channel()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := ch.QueueDeclare("", false, true, true, false, nil); err != nil {
+			p.t.Fatal(err)
+		}
+		c.Close()
+	}
+	p.awaitSockets(0)
 	p.end(syscall.SIGQUIT)
 	stacks := strings.Split(p.logText()[before:], "\n\ngoroutine ")
 	for _, s := range stacks {
+		if state, _, _ := strings.Cut(s, "]"); strings.Contains(state, "[runn") {
+			continue
+		}
 		if strings.Contains(s, "amqp.(*conn)") || strings.Contains(s, "amqp.(*channel)") || strings.Contains(s, "amqp.(*writer)") {
 			p.t.Errorf("a goroutine is left behind:\n%s", s)
 		}
