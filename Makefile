@@ -1,6 +1,6 @@
 # Each target is one line that a person could type. `make` alone lists them.
 GO      ?= go
-T       ?= 30s
+T       ?= 50000x
 BIN     ?= bin/mayfly
 VERSION ?= 0.1.0
 
@@ -45,7 +45,7 @@ kills: ## 200 times kill -9 under load: SEED=n repeats a run
 mutations: ## 100,000 mutations of recorded sessions, 10,000 half-open connections: SEED=n repeats a run
 	MAYFLY_MUTATIONS=100000 MAYFLY_HALF_OPEN=10000 MAYFLY_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestMutations|TestHalfOpen' ./cmd/mayfly
 
-fuzz: ## every fuzz target for T (default 30s each)
+fuzz: ## every fuzz target, T each: 50000x executions, or a time such as 5m
 	internal/scripts/fuzz.sh $(T)
 
 bench: build ## speed and cost of one node
