@@ -239,7 +239,9 @@ func observe(e *Engine, live world) (world, error) {
 
 func observeGroup(g *Group) (*groupModel, error) {
 	m := &groupModel{Terms: map[uint64]uint64{}, Live: map[uint64]uint64{}}
+	g.mu.RLock() // the engine is at work already: it carries state forward
 	m.First, m.Last = g.bounds.first, g.bounds.last
+	g.mu.RUnlock()
 	for i := max(m.First, 1); i <= m.Last; i++ {
 		var l raft.Log
 		if err := g.GetLog(i, &l); err == raft.ErrLogNotFound {
