@@ -121,7 +121,6 @@ func (m *machine) resume() {
 	m.fsm.Resume(&m.out)
 	m.effects()
 	m.out.Wake, m.out.More = wake, more
-	m.g.reviewSessions(m.fsm.Incarnations())
 }
 
 func (m *machine) halt(err error) {
@@ -177,8 +176,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if n > 0 {
 		m.g.bodies.Live(run, n)
 	}
-	s := f.Stat()
-	m.g.stat.Store(&s)
+	m.count()
 	m.g.lastStamp.Store(int64(f.Stamp()))
 	return nil
 }
@@ -196,24 +194,3 @@ func (s snapshot) Persist(sink raft.SnapshotSink) error {
 func (s snapshot) Release() {}
 
 var _ raft.BatchingFSM = (*machine)(nil)
-
-// reviewSessions has the machine forget sessions of node incarnations that are
-// gone: their consumers' checkouts return to the queue (S6).
-func (g *group) reviewSessions(incarnations []uint32) {
-	var b []byte
-	for _, inc := range incarnations {
-		if !g.node.alive(inc) {
-			b = fsm.AppendNodeGone(b, inc)
-		}
-	}
-	if len(b) == 0 {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.phase == gone || g.phase == failed {
-		return
-	}
-	g.pending.put(append(g.pending.room(len(b)), b...))
-	g.work.Signal()
-}

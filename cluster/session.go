@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"mayfly/queue"
@@ -40,30 +42,12 @@ func (s *session) Lane(q queue.ID) queue.Lane {
 
 // Close says goodbye on every lane first, then waits for all of them.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	lanes := make([]*lane, 0, len(s.lanes))
-	for _, l := range s.lanes {
-		lanes = append(lanes, l)
-	}
-	s.mu.Unlock()
-	last := make([]uint64, len(lanes))
-	for i, l := range lanes {
-		last[i] = l.close()
-	}
-	for i, l := range lanes {
-		if last[i] == 0 {
-			continue
-		}
-		if err := l.g.waitApplied(ctx, last[i]); err != nil {
+	for _, f := range s.leave() {
+		if err := f.lane.g.waitApplied(ctx, f.last); err != nil {
 			return err
 		}
-		if l.g.ended.Load() {
-			if err := l.g.waitGone(ctx); err != nil {
+		if f.lane.g.ended.Load() {
+			if err := f.lane.g.waitGone(ctx); err != nil {
 				return err
 			}
 		}
@@ -71,16 +55,28 @@ func (s *session) Close(ctx context.Context) error {
 	return nil
 }
 
-// leave says goodbye on every lane and waits for nothing.
-func (s *session) leave() {
+// farewell is a lane that was left, and its last batch.
+type farewell struct {
+	lane *lane
+	last uint64
+}
+
+// leave says goodbye on every lane, once, and waits for nothing. It answers what
+// there is to wait for.
+func (s *session) leave() []farewell {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
 	s.closed = true
-	lanes := make([]*lane, 0, len(s.lanes))
-	for _, l := range s.lanes {
-		lanes = append(lanes, l)
-	}
+	lanes := slices.Collect(maps.Values(s.lanes))
 	s.mu.Unlock()
+	var left []farewell
 	for _, l := range lanes {
-		l.close()
+		if last := l.close(); last != 0 {
+			left = append(left, farewell{l, last})
+		}
 	}
+	return left
 }

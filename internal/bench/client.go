@@ -38,6 +38,18 @@ func dial(o Options, i int) (*link, error) {
 	return &link{conn, ch}, nil
 }
 
+// dialPair connects a publisher and a consumer.
+func dialPair(o Options) (publish, consume *link, err error) {
+	if publish, err = dial(o, 0); err != nil {
+		return nil, nil, err
+	}
+	if consume, err = dial(o, 1); err != nil {
+		publish.close()
+		return nil, nil, err
+	}
+	return publish, consume, nil
+}
+
 func (l *link) close() { l.conn.Close() }
 
 func (l *link) product() string {

@@ -44,15 +44,11 @@ func roundUp(d time.Duration) time.Duration {
 // measures by how much each reaches the queue for the dead behind its moment.
 func expiry(ctx context.Context, o Options, name string, lifetimes func(start time.Time) func(int, time.Time) time.Duration) (*Report, error) {
 	o.Queues = 1
-	pl, err := dial(o, 0)
+	pl, cl, err := dialPair(o)
 	if err != nil {
 		return nil, err
 	}
 	defer pl.close()
-	cl, err := dial(o, 1)
-	if err != nil {
-		return nil, err
-	}
 	defer cl.close()
 	if err := declareDying(pl, o); err != nil {
 		return nil, err

@@ -68,15 +68,11 @@ func runLatency(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, err := dial(o, 0)
+	pl, cl, err := dialPair(o)
 	if err != nil {
 		return nil, err
 	}
 	defer pl.close()
-	cl, err := dial(o, 1)
-	if err != nil {
-		return nil, err
-	}
 	defer cl.close()
 	count := max(1, int(o.Duration.Seconds()*float64(o.Rate)))
 	p := &publisher{link: pl, queue: queueName(0), count: count, window: o.Window, interval: time.Second / time.Duration(o.Rate), sent: make([]time.Time, count)}
